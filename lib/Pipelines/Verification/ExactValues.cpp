@@ -1,12 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// One direction per constant element and draw: a single draw may cancel where
+// One direction per rounded element and draw: a single draw may cancel where
 // roundings do not, several hardly do.
 
 #include "ExactValues.h"
 
 #include "dialects/NN/NNOps.h"
+#include "mlir/IR/BuiltinTypes.h"
+#include "mlir/IR/TypeUtilities.h"
 
+#include "llvm/ADT/APFloat.h"
+
+#include <algorithm>
 #include <cmath>
 
 using namespace mlir;
@@ -15,9 +20,6 @@ namespace ashlar::pipelines {
 namespace {
 
 constexpr unsigned kDraws = 4;
-/// Half a unit in the last place of binary32, relative.
-constexpr double kRounding = 0x1p-24;
-
 /// Finalising mix of SplitMix64 (Steele, Lea, Flood 2014).
 uint64_t mix(uint64_t bits) {
   bits = (bits ^ (bits >> 30)) * 0xBF58476D1CE4E5B9u;
@@ -25,10 +27,29 @@ uint64_t mix(uint64_t bits) {
   return bits ^ (bits >> 31);
 }
 
+/// Half a unit in the last place of `type`, relative to the smallest number of
+/// its binade.
+double roundingOf(FloatType type) {
+  const llvm::fltSemantics &format = type.getFloatSemantics();
+  return std::ldexp(
+      1.0, -static_cast<int>(llvm::APFloat::semanticsPrecision(format)));
+}
+
+/// The relative rounding that a rewrite may leave out or add in the result of
+/// `op`: of constants, which folds round to binary32, and of what has a
+/// narrower type, because the operations compute wider numbers, products round
+/// these to their blocks at once, and others convert them. 0 for all others.
+double freedomOf(Operation *op) {
+  if (isa<nn::ConstantOp>(op))
+    return 0x1p-24;
+  auto type = dyn_cast<FloatType>(getElementTypeOrSelf(op->getResult(0)));
+  return type && type.getWidth() < 32 ? roundingOf(type) : 0;
+}
+
 /// Moves each element up or down by one rounding.
-void round(Tensor &constant, uint64_t seed) {
-  for (auto [i, element] : llvm::enumerate(constant.floats))
-    element *= mix(seed + i) & 1 ? 1 + kRounding : 1 - kRounding;
+void round(Tensor &tensor, double rounding, uint64_t seed) {
+  for (auto [i, element] : llvm::enumerate(tensor.floats))
+    element *= mix(seed + i) & 1 ? 1 + rounding : 1 - rounding;
 }
 
 /// Largest finite difference of two elements at one place.
@@ -54,10 +75,11 @@ llvm::Error ExactValues::measureMovement() {
   if (!moved.empty())
     return llvm::Error::success();
   for (unsigned draw = 0; draw < kDraws; ++draw) {
-    uint64_t constants = 0;
+    uint64_t rounded = 0;
     auto drawn =
-        evaluateModule(owner, inputs, [&](nn::ConstantOp, Tensor &constant) {
-          round(constant, mix((++constants << 8) + draw));
+        evaluateModule(owner, inputs, [&](Operation *op, Tensor &result) {
+          if (const double rounding = freedomOf(op))
+            round(result, rounding, mix((++rounded << 8) + draw));
         });
     if (!drawn)
       return drawn.takeError();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What a module computes without formats, and how far the rounding of its
-// constants may move that.
+// What a module computes without formats, and how far roundings that rewrites
+// may change can move that.
 
 #ifndef ASHLAR_LIB_PIPELINES_EXACTVALUES_H
 #define ASHLAR_LIB_PIPELINES_EXACTVALUES_H
@@ -14,9 +14,11 @@ namespace ashlar::pipelines {
 ///
 /// A rewrite that folds constants rounds them to binary32 once. Where a sum
 /// cancels, that moves the result by much more than 2^-24 of itself, although
-/// the rewrite is right. The movement is measured: the module is computed again
-/// with each constant one rounding away from itself, in directions that are
-/// drawn from a fixed seed.
+/// the rewrite is right. So does a product that reads a float16 before its
+/// rounding, because its blocks round it anyway. The movement is measured: the
+/// module is computed again with each constant and each number of a narrower
+/// type one rounding away from itself, in directions that are drawn from a
+/// fixed seed.
 class ExactValues {
 public:
   /// \p inputs are in argument order, fit, and outlive the object.

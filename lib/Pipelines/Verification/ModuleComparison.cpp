@@ -87,41 +87,11 @@ llvm::DenseSet<Value> findJumps(ModuleOp module) {
   return found;
 }
 
-/// What a conversion to a narrower float may round away, relative to the
-/// largest element; 0 for any other operation. A product that reads the result
-/// rounds the wider number to its blocks at once.
-double narrowing(Operation *op) {
-  auto cast = dyn_cast<nn::CastOp>(op);
-  if (!cast)
-    return 0;
-  auto from = dyn_cast<FloatType>(getElementTypeOrSelf(op->getOperand(0))),
-       to = dyn_cast<FloatType>(getElementTypeOrSelf(op->getResult(0)));
-  if (!from || !to || to.getWidth() >= from.getWidth() || to.getWidth() >= 32)
-    return 0;
-  // A few units: sums after it may add such differences.
-  return to.isBF16() ? 0x1p-6 : 0x1p-9;
-}
-
-/// Values after such conversions, with what all of them may have changed.
-llvm::DenseMap<Value, double> findNarrowed(ModuleOp module) {
-  llvm::DenseMap<Value, double> found;
-  for (Operation &op : bodyOf(module).without_terminator()) {
-    double most = 0;
-    for (Value operand : op.getOperands())
-      most = std::max(most, found.lookup(operand));
-    most = std::max(most, narrowing(&op));
-    if (most > 0)
-      for (Value result : op.getResults())
-        found[result] = most;
-  }
-  return found;
-}
-
-/// Roundings of constants that a chain of rewrites may add up, in a result.
+/// Roundings that a chain of rewrites may add up, in a result.
 constexpr double kRoundings = 16;
 
-/// Largest difference relative to the largest element. Where the rounding of
-/// constants alone moves \p right by \p movement, that counts as the tolerance.
+/// Largest difference relative to the largest element. Where roundings alone
+/// move \p right by \p movement, that counts as the tolerance.
 double relativeDifference(const Tensor &right, const Tensor &found,
                           double movement) {
   double top = kRoundings * movement / kFoldTolerance, difference = 0;
@@ -160,8 +130,7 @@ class Comparison {
 public:
   Comparison(const ExactValues &right, const ValueMap &found, PhaseCheck &check)
       : right(right), found(found), check(check),
-        jumping(findJumps(right.module())),
-        narrowed(findNarrowed(right.module())) {}
+        jumping(findJumps(right.module())) {}
 
   /// The least difference of `value` to one of `candidates`; nothing if none
   /// can be compared with it.
@@ -173,10 +142,8 @@ public:
       if (wanted.size() != is.size() || jumping.contains(candidate) ||
           wanted.isFloat() != is.isFloat())
         continue;
-      double difference =
+      const double difference =
           relativeDifference(wanted, is, right.movementOf(candidate));
-      if (difference <= narrowed.lookup(candidate))
-        difference = 0;
       least = least ? std::min(*least, difference) : difference;
     }
     return least;
@@ -203,7 +170,6 @@ private:
   const ValueMap &found;
   PhaseCheck &check;
   llvm::DenseSet<Value> jumping;
-  llvm::DenseMap<Value, double> narrowed;
 };
 
 } // namespace

@@ -291,9 +291,8 @@ llvm::Expected<Tensor> evaluateWide(Operation *op,
   return reference::evaluateOp(op, operands, reference::Precision::Binary64);
 }
 
-llvm::Expected<ValueMap> evaluateModule(ModuleOp module,
-                                        ArrayRef<HostTensor> inputs,
-                                        ConstantHook constantHook) {
+llvm::Expected<ValueMap>
+evaluateModule(ModuleOp module, ArrayRef<HostTensor> inputs, ResultHook hook) {
   auto main = module.lookupSymbol<func::FuncOp>("main");
   ValueMap values;
   for (auto [argument, input] : llvm::zip(main.getArguments(), inputs)) {
@@ -309,8 +308,8 @@ llvm::Expected<ValueMap> evaluateModule(ModuleOp module,
     auto result = evaluateWide(&op, operands);
     if (!result)
       return result.takeError();
-    if (auto constant = dyn_cast<nn::ConstantOp>(op); constant && constantHook)
-      constantHook(constant, *result);
+    if (hook)
+      hook(&op, *result);
     values[op.getResult(0)] = std::move(*result);
   }
   return values;

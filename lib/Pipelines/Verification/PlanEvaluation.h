@@ -42,14 +42,14 @@ llvm::Expected<Tensor> evaluateSums(mlir::Operation *op, const Tensor &x,
 /// Index of the output channel of element \p index of a block product.
 int64_t outputChannel(mlir::Operation *op, int64_t index);
 
-/// Told of each constant before its readers are computed; may change it.
-using ConstantHook = llvm::function_ref<void(nn::ConstantOp, Tensor &)>;
+/// Told of each result before its readers are computed; may change it.
+using ResultHook = llvm::function_ref<void(mlir::Operation *, Tensor &)>;
 
 /// All values of `main`; `inputs` are in argument order and fit.
 llvm::Expected<ValueMap>
 evaluateModule(mlir::ModuleOp module,
                llvm::ArrayRef<support::HostTensor> inputs,
-               ConstantHook constantHook = {});
+               ResultHook hook = {});
 
 } // namespace ashlar::pipelines
 
