@@ -92,8 +92,9 @@ int64_t channelAxis(bfp::EncodeOp encode) {
   return 0;
 }
 
-/// Guarantee of a constant: one encode, and alignment to its channel's E.
-void boundConstant(bfp::EncodeOp encode, LayerOperand &operand) {
+/// Guarantee of a constant: one encode, unless its values are those that are
+/// `stored`, and alignment to its channel's E.
+void boundConstant(bfp::EncodeOp encode, bool stored, LayerOperand &operand) {
   bfp::BlockType type = bfp::getBlockType(encode.getOutput().getType());
   const int w = static_cast<int>(type.getMantissa());
   ArrayRef<int64_t> shape = operand.values.shape;
@@ -125,8 +126,30 @@ void boundConstant(bfp::EncodeOp encode, LayerOperand &operand) {
       continue;
     int scale = std::ilogb(largest[channelOf(i)]);
     operand.fetchError[i] =
-        numerics::encodeBound(std::abs(values[i]), step, w) +
+        (stored ? 0 : numerics::encodeBound(std::abs(values[i]), step, w)) +
         numerics::alignBound(step, scale, static_cast<int>(type.getRange()));
+  }
+}
+
+/// What the program stores of a constant that is no weight: numbers that other
+/// operations than products read as they are, too.
+void storeConstant(bfp::EncodeOp encode, LayerOperand &operand) {
+  bfp::BlockType type = bfp::getBlockType(encode.getOutput().getType());
+  const int w = static_cast<int>(type.getMantissa());
+  BlockIndex blocks(type, operand.values.shape);
+  std::vector<SmallVector<size_t, 16>> members(blocks.count());
+  for (size_t i = 0; i < operand.values.floats.size(); ++i)
+    members[blocks.of(static_cast<int64_t>(i))].push_back(i);
+  numerics::EncodeCounters counters;
+  for (ArrayRef<size_t> block : members) {
+    SmallVector<double, 16> values;
+    for (size_t i : block)
+      values.push_back(operand.values.floats[i]);
+    SmallVector<int16_t, 16> mantissas(block.size());
+    const int cell =
+        numerics::encodeBlock(ArrayRef<double>(values), w, mantissas, counters);
+    for (auto [i, mantissa] : llvm::zip(block, mantissas))
+      operand.values.floats[i] = numerics::decode(mantissa, cell, w);
   }
 }
 
@@ -329,8 +352,13 @@ llvm::Expected<LayerOperand> operandFromConstant(Value value) {
     return tensor.takeError();
   LayerOperand operand;
   operand.values = std::move(*tensor);
-  if (encode)
-    boundConstant(encode, operand);
+  if (!encode)
+    return operand;
+  const bool stored =
+      !encode.getWeights() && !bfp::getScalePolicy(encode).isStored();
+  if (stored)
+    storeConstant(encode, operand);
+  boundConstant(encode, stored, operand);
   return operand;
 }
 
