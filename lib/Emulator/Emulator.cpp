@@ -107,7 +107,8 @@ static llvm::Error prepare(LoadedProgram::Impl &impl, const Options &options) {
 
 namespace {
 /// Puts the constants into DRAM, on a thread of its own if the run may have one
-/// and they are worth it: no proof looks there.
+/// and they are worth it: no proof looks there. That thread then takes the
+/// pages that a run will touch.
 class ConstantsCopy {
 public:
   ConstantsCopy(LoadedProgram::Impl &impl, const Options &options) {
@@ -117,7 +118,11 @@ public:
       bytes += segment.bytes.size();
     try {
       if (options.threads > 1 && bytes >= worthwhile) {
-        thread = std::thread([&impl] { copy(impl); });
+        thread = std::thread([&impl, functional = options.functional] {
+          copy(impl);
+          if (functional)
+            impl.engine.memory.populateOnChip();
+        });
         return;
       }
     } catch (const std::system_error &) {

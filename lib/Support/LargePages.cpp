@@ -4,11 +4,13 @@
 
 #include "ashlar/Support/LargePages.h"
 
+#include "llvm/Support/Alignment.h"
 #include "llvm/Support/MathExtras.h"
 #include <algorithm>
 #include <cstdlib>
 #if defined(__linux__)
 #include <sys/mman.h>
+#include <unistd.h>
 #endif
 #if defined(__GLIBC__)
 #include <malloc.h>
@@ -25,6 +27,53 @@ void support::adviseLargePages([[maybe_unused]] void *begin,
   const uint64_t end = llvm::alignDown(address + bytes, largePageBytes);
   if (begin && first < end)
     (void)madvise(reinterpret_cast<void *>(first), end - first, MADV_HUGEPAGE);
+#endif
+}
+
+#if defined(__linux__)
+/// Whole large pages: the last one costs a fault instead of hundreds.
+static uint64_t mappedBytes(uint64_t bytes) {
+  return llvm::alignTo(bytes, support::largePageBytes);
+}
+
+uint8_t *support::mapZeros(uint64_t bytes) {
+  // The system aligns to small pages only.
+  const uint64_t size = mappedBytes(bytes), whole = size + largePageBytes;
+  if (whole < bytes)
+    return nullptr;
+  void *mapping = mmap(nullptr, whole, PROT_READ | PROT_WRITE,
+                       MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (mapping == MAP_FAILED)
+    return nullptr;
+  auto *start = static_cast<uint8_t *>(mapping);
+  const uint64_t before = llvm::offsetToAlignment(
+      reinterpret_cast<uintptr_t>(start), llvm::Align(largePageBytes));
+  if (before != 0)
+    (void)munmap(start, before);
+  if (const uint64_t after = largePageBytes - before)
+    (void)munmap(start + before + size, after);
+  adviseLargePages(start + before, size);
+  return start + before;
+}
+
+void support::unmapZeros(uint8_t *begin, uint64_t bytes) {
+  (void)munmap(begin, mappedBytes(bytes));
+}
+#else
+uint8_t *support::mapZeros(uint64_t) { return nullptr; }
+void support::unmapZeros(uint8_t *, uint64_t) {}
+#endif
+
+void support::populate([[maybe_unused]] void *begin,
+                       [[maybe_unused]] uint64_t bytes) {
+#if defined(MADV_POPULATE_WRITE)
+  const auto address = reinterpret_cast<uintptr_t>(begin);
+  const auto page = static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
+  const uint64_t first = llvm::alignTo(address, page);
+  const uint64_t end = llvm::alignDown(address + bytes, page);
+  if (begin && first < end)
+    (void)madvise(reinterpret_cast<void *>(first), end - first,
+                  MADV_POPULATE_WRITE);
 #endif
 }
 

@@ -17,6 +17,17 @@ inline constexpr uint64_t largePageBytes = uint64_t(2) << 20;
 /// ones lie inside. The system may ignore it.
 void adviseLargePages(void *begin, uint64_t bytes);
 
+/// A mapping of zeros of at least \p bytes that starts at a large page and is
+/// in large pages where the system has them; what is not touched takes no
+/// memory. Null where the system refuses or has no such mappings. To be given
+/// back by unmapZeros() with the same number of bytes.
+uint8_t *mapZeros(uint64_t bytes);
+void unmapZeros(uint8_t *begin, uint64_t bytes);
+
+/// Takes the pages of [\p begin, \p begin + \p bytes), which are mapped and
+/// whose contents stay, before they are used. The system may ignore it.
+void populate(void *begin, uint64_t bytes);
+
 /// From now on what the process allocates comes, as long as it suffices, from
 /// \p bytes of address space in large pages; none of it is taken before it is
 /// used. Does nothing where the process has a limit on its memory, or the

@@ -24,33 +24,48 @@ static constexpr uint64_t slackBytes = 4096;
 
 HostBlock::HostBlock(HostBlock &&other) noexcept
     : storage(std::exchange(other.storage, nullptr)),
+      mapped(std::exchange(other.mapped, 0)),
       pointer(std::exchange(other.pointer, nullptr)),
       length(std::exchange(other.length, 0)) {}
 
 HostBlock &HostBlock::operator=(HostBlock &&other) noexcept {
   std::swap(storage, other.storage);
+  std::swap(mapped, other.mapped);
   std::swap(pointer, other.pointer);
   std::swap(length, other.length);
   return *this;
 }
 
-HostBlock::~HostBlock() { std::free(storage); }
+HostBlock::~HostBlock() { release(); }
+
+void HostBlock::release() {
+  if (mapped != 0)
+    support::unmapZeros(storage, mapped);
+  else
+    std::free(storage);
+  storage = pointer = nullptr;
+  mapped = length = 0;
+}
 
 bool HostBlock::allocate(uint64_t bytes) {
-  std::free(storage);
-  length = bytes;
-  // calloc of a large block maps zero pages, which cost nothing until touched.
-  // It starts them after a header of its own: without alignment every vector
-  // of a row would lie in two lines.
-  storage =
-      static_cast<uint8_t *>(std::calloc(bytes + slackBytes + lineBytes, 1));
+  // From here on a mapping is worth its calls, and its last large page.
+  constexpr uint64_t worthMapping = support::largePageBytes / 2;
+  release();
+  const uint64_t size = bytes + slackBytes + lineBytes;
+  // Walking over partitions touches many small pages at once; large ones cost
+  // fewer faults and fewer misses of the translation buffer. What comes from
+  // the heap has to be zeroed even if it is never used.
+  if (bytes >= worthMapping && (storage = support::mapZeros(size)))
+    mapped = size;
+  else
+    storage = static_cast<uint8_t *>(std::calloc(size, 1));
+  // The heap's blocks start after a header: without alignment every vector of
+  // a row would lie in two lines.
   pointer = storage ? storage + llvm::offsetToAlignment(
                                     reinterpret_cast<uintptr_t>(storage),
                                     llvm::Align(lineBytes))
                     : nullptr;
-  // Walking over partitions touches many small pages at once; large ones cost
-  // fewer faults and fewer misses of the translation buffer.
-  support::adviseLargePages(pointer, bytes);
+  length = bytes;
   return pointer != nullptr;
 }
 
@@ -101,8 +116,19 @@ llvm::Error Memory::allocate(const machine::Description &description,
   return llvm::Error::success();
 }
 
+void Memory::populateOnChip() {
+  // Memories of real machines; of larger ones a program may use a small part.
+  constexpr uint64_t most = uint64_t(32) << 20;
+  uint64_t bytes = 0;
+  for (HostBlock *block : onChip())
+    bytes += block->size();
+  if (bytes > most)
+    return;
+  for (HostBlock *block : onChip())
+    support::populate(block->data(), block->size());
+}
+
 void Memory::clearOnChip() {
-  for (HostBlock *block :
-       {&sbBlock, &xmBlock, &psumBlock, &wmBlock, &fmuBlock, &accBlock})
+  for (HostBlock *block : onChip())
     std::memset(block->data(), 0, block->size());
 }

@@ -12,6 +12,7 @@
 
 #include "ashlar/Machine/Description.h"
 #include "llvm/Support/Error.h"
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -37,7 +38,10 @@ public:
   uint64_t size() const { return length; }
 
 private:
+  void release();
+
   uint8_t *storage = nullptr; ///< What the block was allocated as.
+  uint64_t mapped = 0;        ///< Bytes of a mapping; 0: from the heap.
   uint8_t *pointer = nullptr;
   uint64_t length = 0;
 };
@@ -83,6 +87,9 @@ public:
   /// Bytes of all memories.
   uint64_t size() const { return totalBytes; }
 
+  /// Takes the pages of SB, XM, PSUM and the sparse cluster's memories from the
+  /// system before a run touches them, unless they are very large.
+  void populateOnChip();
   /// Zeroes SB, XM and PSUM, and the sparse cluster's memories.
   void clearOnChip();
   /// Puts every scale register into the cleared state.
@@ -103,6 +110,10 @@ public:
   uint64_t partitionsPerCell() const { return group; }
 
 private:
+  std::array<HostBlock *, 6> onChip() {
+    return {&sbBlock, &xmBlock, &psumBlock, &wmBlock, &fmuBlock, &accBlock};
+  }
+
   HostBlock sbBlock, xmBlock, psumBlock, dramBlock;
   HostBlock wmBlock, fmuBlock, accBlock;
   std::vector<int16_t> scales;
