@@ -26,6 +26,12 @@ static void drainOnce(Engine &engine, const isa::ActDrain &op,
   Drain drain{engine, op, {}, {}, {}, 0, units, planes};
   drain.entries = patternOf(operandPsum(op)).merged();
   drain.result = viewOf(operandDst(op));
+  const EncodeTarget target = encodeTarget(op);
+  MatmulBatch::Target *const products = drain.openProducts(target);
+  if (!products && drain.hasDenseEntries())
+    engine.batch.flush(engine, op.psum, drain.entries.size());
+  else if (!products)
+    engine.batch.flush(engine);
   if (op.mode == DrainMode::Int || op.mode == DrainMode::Raw64) {
     drain.loadStepRecords();
     engine.split(op.cols, op.cols * drain.entries.size(),
@@ -36,7 +42,6 @@ static void drainOnce(Engine &engine, const isa::ActDrain &op,
     return;
   }
   drain.exponent = scaleOf(memory, op.xrA) + scaleOf(memory, op.xrS) + op.shift;
-  const EncodeTarget target = encodeTarget(op);
   if (op.mode == DrainMode::Block)
     return produceExact(
         engine, drain.result, target, op.cols,
@@ -44,6 +49,8 @@ static void drainOnce(Engine &engine, const isa::ActDrain &op,
           drain.exactRow(lane, k0, k1, out);
         });
   drain.residual = viewOf(operandRes(op));
+  if (products)
+    return drain.encodeProducts(target, *products);
   drain.loadStepRecords();
   if (op.dstOrientation == isa::Orientation::F)
     return drain.encodeAlong();
@@ -152,10 +159,12 @@ static void drainUnits(Engine &engine, const isa::ActDrain &op) {
 }
 
 void Engine::execute(const isa::ActDrain &op) {
-  batch.flush(*this);
+  const bool words = !op.fromTcu && op.mode == DrainMode::Raw64;
+  if (op.fromTcu || words)
+    batch.flush(*this);
   if (op.fromTcu)
     drainUnits(*this, op);
-  else if (op.mode == DrainMode::Raw64)
+  else if (words)
     drainWords(*this, op);
   else
     drainOnce(*this, op);

@@ -165,6 +165,12 @@ struct Drain {
   void encodeBlocks(const EncodeTarget &target) const;
   void encodeBlock(uint64_t first, uint64_t count, uint64_t k0, uint64_t k1,
                    numerics::EncodeStats &stats) const;
+  /// The products that wait for this drain, if encodeProducts() can compute
+  /// them: otherwise they have to be flushed first.
+  MatmulBatch::Target *openProducts(const EncodeTarget &target) const;
+  /// Those products, and then encodeBlocks(), part by part.
+  void encodeProducts(const EncodeTarget &target,
+                      MatmulBatch::Target &products) const;
 
   /// Exact values for a drain of mode block.
   void exactRow(uint64_t lane, uint64_t k0, uint64_t k1,

@@ -4,6 +4,7 @@
 
 #include "MatmulBatch.h"
 #include "Engine.h"
+#include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/MathExtras.h"
 #include <algorithm>
 
@@ -36,9 +37,12 @@ void StationarySets::swap() {
 }
 
 void StationarySets::recycle() {
-  for (Pointer &set : retired)
+  llvm::erase_if(retired, [&](Pointer &set) {
+    if (set->waiting != 0)
+      return false;
     unused.push_back(std::move(set));
-  retired.clear();
+    return true;
+  });
 }
 
 //===- Collecting ---------------------------------------------------------===//
@@ -52,7 +56,8 @@ bool MatmulBatch::accepts(uint64_t entry, uint64_t steps) const {
          llvm::all_of(
              targets,
              [&](const Target &target) {
-               return (target.entry == entry && target.steps == steps) ||
+               return (target.entry == entry && target.steps == steps &&
+                       target.done == 0) ||
                       target.entry >= entry + steps ||
                       entry >= target.entry + target.steps;
              });
@@ -60,12 +65,13 @@ bool MatmulBatch::accepts(uint64_t entry, uint64_t steps) const {
 
 void MatmulBatch::add(uint64_t entry, uint64_t steps, const Matmul &matmul) {
   ++pending;
+  ++matmul.set->waiting;
   for (Target &target : targets)
     if (target.entry == entry && target.steps == steps) {
       target.matmuls.push_back(matmul);
       return;
     }
-  targets.push_back({entry, steps, {matmul}});
+  targets.push_back({entry, steps, 0, {matmul}});
 }
 
 /// Appends the rows of `set`; rows up to the next one that an operand may start
@@ -79,9 +85,12 @@ static void appendRows(const StationarySet &set, StationarySet &to) {
 void MatmulBatch::addMerged(const StationarySet &set,
                             OperandCache::Slot &operand, bool accumulate,
                             uint64_t entry, uint64_t steps) {
-  if (mergedUsed == merged.size())
+  if (unusedMerged.empty()) {
     merged.push_back(std::make_unique<StationarySet>());
-  StationarySet &started = *merged[mergedUsed++];
+    unusedMerged.push_back(merged.back().get());
+  }
+  StationarySet &started = *unusedMerged.back();
+  unusedMerged.pop_back();
   started.setShape(0, set.cols, static_cast<unsigned>(set.parts.size()));
   started.values.clear();
   appendRows(set, started);
@@ -94,7 +103,7 @@ OperandCache::Slot *MatmulBatch::merge(const StationarySet &set, uint64_t entry,
     if (target.entry != entry || target.steps != steps)
       continue;
     const Matmul &last = target.matmuls.back();
-    if (!last.growing || last.growing->cols != set.cols ||
+    if (target.done != 0 || !last.growing || last.growing->cols != set.cols ||
         last.growing->rows + set.rows > mergedRows)
       return nullptr;
     row = last.growing->rows;
@@ -106,9 +115,11 @@ OperandCache::Slot *MatmulBatch::merge(const StationarySet &set, uint64_t entry,
 
 //===- Computing ----------------------------------------------------------===//
 
-void MatmulBatch::packMerged(Engine &engine) {
-  for (size_t i = 0; i < mergedUsed; ++i) {
-    StationarySet &set = *merged[i];
+void MatmulBatch::packMerged(Engine &engine, const Target &target) {
+  for (const Matmul &matmul : target.matmuls) {
+    if (!matmul.growing)
+      continue;
+    StationarySet &set = *matmul.growing;
     for (size_t part = 0; part < set.parts.size(); ++part)
       engine.kernels->packStationary(
           {numerics::OperandWidth::Int16,
@@ -117,21 +128,28 @@ void MatmulBatch::packMerged(Engine &engine) {
   }
 }
 
+/// Steps whose accumulators stay in the first cache level while all products of
+/// a sum are added.
+static constexpr uint64_t unitSteps = numerics::kMovingUnit * 2;
+
 llvm::SmallVector<MatmulBatch::Unit, 64>
-MatmulBatch::unitsFor(unsigned threads) const {
+MatmulBatch::unitsFor(llvm::ArrayRef<const Target *> some,
+                      unsigned threads) const {
   llvm::SmallVector<Unit, 64> units;
   for (uint64_t share = 0; share < threads; ++share)
-    for (const Target &target : targets) {
-      if (target.steps < splitSteps && threads > 1) {
-        units.push_back({&target, 0, target.steps, share});
+    for (const Target *target : some) {
+      const uint64_t steps = target->steps - target->done;
+      if (steps < splitSteps && threads > 1) {
+        units.push_back({target, target->done, target->steps, share});
         continue;
       }
-      const uint64_t size = numerics::kMovingUnit * 2;
-      const uint64_t count = llvm::divideCeil(target.steps, size);
+      const uint64_t count = llvm::divideCeil(steps, unitSteps);
       for (uint64_t k = count * share / threads;
-           k < count * (share + 1) / threads; ++k)
+           k < count * (share + 1) / threads; ++k) {
+        const uint64_t begin = target->done + k * unitSteps;
         units.push_back(
-            {&target, k * size, std::min(target.steps, (k + 1) * size)});
+            {target, begin, std::min(target->steps, begin + unitSteps)});
+      }
     }
   return units;
 }
@@ -146,7 +164,7 @@ void MatmulBatch::compute(Engine &engine, const Unit &unit) const {
                            target.matmuls[last].accumulate &&
                            target.matmuls[last].set->hasColumnsOf(set);)
       ++last;
-    const bool all = unit.part == Unit::allParts;
+    const bool all = unit.part == allParts;
     for (size_t part = all ? 0 : unit.part;
          part <
          (all ? set.parts.size() : std::min(set.parts.size(), unit.part + 1));
@@ -163,23 +181,90 @@ void MatmulBatch::compute(Engine &engine, const Unit &unit) const {
   }
 }
 
-void MatmulBatch::flush(Engine &engine) {
-  packMerged(engine);
-  const llvm::SmallVector<Unit, 64> units =
-      unitsFor(engine.pool ? engine.pool->size() : 1);
+uint64_t MatmulBatch::Target::work(uint64_t count) const {
   uint64_t work = 0;
-  for (const Target &target : targets)
-    for (const Matmul &matmul : target.matmuls)
-      work += target.steps * matmul.set->rows * 4;
+  for (const Matmul &matmul : matmuls)
+    work += count * matmul.set->rows * 4;
+  return work;
+}
+
+MatmulBatch::Target *MatmulBatch::open(Engine &engine, uint64_t entry,
+                                       uint64_t steps, uint64_t cols) {
+  for (Target &target : targets) {
+    const uint64_t end = target.done + steps;
+    if (target.entry + target.done != entry || end > target.steps ||
+        (end != target.steps && end % numerics::kMovingUnit != 0))
+      continue;
+    const StationarySet &first = *target.matmuls.front().set;
+    const bool alike = llvm::all_of(target.matmuls, [&](const Matmul &matmul) {
+      return matmul.set->hasColumnsOf(first);
+    });
+    if (first.cols != cols || !alike)
+      return nullptr;
+    if (target.done == 0)
+      packMerged(engine, target);
+    return &target;
+  }
+  return nullptr;
+}
+
+void MatmulBatch::compute(Engine &engine, const Target &target, uint64_t begin,
+                          uint64_t end, size_t part) const {
+  begin += target.done;
+  end += target.done;
+  for (uint64_t k = begin; k < end; k += unitSteps)
+    compute(engine, {&target, k, std::min(end, k + unitSteps), part});
+}
+
+void MatmulBatch::release(Engine &engine, const Target &target) {
+  for (const Matmul &matmul : target.matmuls) {
+    engine.operands.release(*matmul.operand);
+    --matmul.set->waiting;
+    --pending;
+    if (matmul.growing)
+      unusedMerged.push_back(matmul.growing);
+  }
+}
+
+void MatmulBatch::finish(Engine &engine, Target &target, uint64_t steps) {
+  target.done += steps;
+  if (target.done != target.steps)
+    return;
+  release(engine, target);
+  targets.erase(targets.begin() + (&target - targets.data()));
+  engine.sets.recycle();
+}
+
+void MatmulBatch::flush(Engine &engine,
+                        llvm::function_ref<bool(const Target &)> which) {
+  llvm::SmallVector<const Target *, 8> some;
+  uint64_t work = 0;
+  for (const Target &target : targets) {
+    if (!which(target))
+      continue;
+    if (target.done == 0)
+      packMerged(engine, target);
+    work += target.work(target.steps - target.done);
+    some.push_back(&target);
+  }
+  const llvm::SmallVector<Unit, 64> units =
+      unitsFor(some, engine.pool ? engine.pool->size() : 1);
   engine.split(units.size(), work, [&](uint64_t first, uint64_t last) {
     for (uint64_t i = first; i < last; ++i)
       compute(engine, units[i]);
   });
-  for (const Target &target : targets)
-    for (const Matmul &matmul : target.matmuls)
-      engine.operands.release(*matmul.operand);
-  targets.clear();
-  mergedUsed = 0;
-  pending = 0;
+  for (const Target *target : some)
+    release(engine, *target);
+  llvm::erase_if(targets, which);
   engine.sets.recycle();
+}
+
+void MatmulBatch::flush(Engine &engine) {
+  flush(engine, [](const Target &) { return true; });
+}
+
+void MatmulBatch::flush(Engine &engine, uint64_t entry, uint64_t steps) {
+  flush(engine, [&](const Target &target) {
+    return target.entry < entry + steps && entry < target.entry + target.steps;
+  });
 }

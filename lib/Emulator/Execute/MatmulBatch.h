@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Matmuls whose products the host has not computed yet. Their operands are
-// packed, hence independent of the memories, and nothing sees PSUM before the
-// next drain. Computing all of them then has three advantages over computing
-// each on its own: the accumulators of a few steps stay in the host's first
-// cache level while all row tiles are added; the threads meet once per drain;
-// and products of few rows into the same entries, such as the taps of a
-// convolution of few channels, become one product of many.
+// packed, hence independent of the memories, and nothing sees an entry of PSUM
+// before a drain of it. Computing all products of an entry then has three
+// advantages over computing each on its own: the accumulators of a few steps
+// stay in the host's first cache level while all row tiles are added; the
+// threads meet once per drain; and products of few rows into the same entries,
+// such as the taps of a convolution of few channels, become one product of
+// many. Entries of a window that the array is still filling wait for a drain of
+// their own.
 //
 // Every thread packs, multiplies and drains the same part of the entries: with
 // many steps a range of steps, otherwise a range of columns. What it needs is
@@ -17,6 +19,8 @@
 
 #include "OperandReuse.h"
 #include "ashlar/Numerics/Kernels.h"
+#include "llvm/ADT/ArrayRef.h"
+#include "llvm/ADT/STLFunctionalExtras.h"
 #include "llvm/ADT/SmallVector.h"
 #include <cstdint>
 #include <memory>
@@ -44,6 +48,7 @@ struct StationarySet {
   std::vector<int16_t> values;
   std::vector<uint64_t> raw; ///< Select mode: words as stored, rows x cols.
   uint64_t rows = 0, cols = 0;
+  unsigned waiting = 0; ///< Matmuls of the batch that refer to it.
 
   /// Cuts the columns into at most `count` parts.
   void setShape(uint64_t newRows, uint64_t newCols, unsigned count);
@@ -66,7 +71,7 @@ public:
   /// The shadow set becomes active; the old active set keeps its contents
   /// until recycle().
   void swap();
-  /// Nobody refers to inactive sets any more.
+  /// Inactive sets that no matmul of the batch refers to may be used again.
   void recycle();
 
 private:
@@ -80,7 +85,7 @@ private:
 class MatmulBatch {
 public:
   struct Matmul {
-    const StationarySet *set;
+    StationarySet *set;
     OperandCache::Slot *operand;
     bool accumulate;
     StationarySet *growing = nullptr; ///< `set` if it is a merged one.
@@ -103,29 +108,56 @@ public:
                  bool accumulate, uint64_t entry, uint64_t steps);
   /// Computes everything.
   void flush(Engine &engine);
+  /// Computes what goes into any of `steps` entries from `entry` on.
+  void flush(Engine &engine, uint64_t entry, uint64_t steps);
 
-private:
   /// Matmuls into the same entries, in program order.
   struct Target {
     uint64_t entry = 0, steps = 0;
+    uint64_t done = 0; ///< Steps that have been computed.
     llvm::SmallVector<Matmul, 8> matmuls;
+
+    /// The columns of every part, if all matmuls have the same.
+    llvm::ArrayRef<StationarySet::Part> parts() const {
+      return matmuls.front().set->parts;
+    }
+    /// Multiplications for `count` steps, in units of Engine::split's work.
+    uint64_t work(uint64_t count) const;
   };
+  /// The matmuls into `steps` entries from `entry` on, to be computed part by
+  /// part; null unless these are the next steps of one target, all of whose
+  /// sets have `cols` columns in the same parts. Good for a call of compute()
+  /// for each part, and then finish().
+  Target *open(Engine &engine, uint64_t entry, uint64_t steps, uint64_t cols);
+  /// On any thread: steps [begin, end) from the first one opened on, of one
+  /// part of the columns or of all; `begin` is a multiple of kMovingUnit.
+  void compute(Engine &engine, const Target &target, uint64_t begin,
+               uint64_t end, size_t part = allParts) const;
+  /// What open() gave has been computed.
+  void finish(Engine &engine, Target &target, uint64_t steps);
+  static constexpr size_t allParts = ~size_t(0);
+
+private:
   /// Steps [begin, end) of a target, with one part of the columns or with all.
   struct Unit {
-    static constexpr size_t allParts = ~size_t(0);
     const Target *target;
     uint64_t begin, end;
     size_t part = allParts;
   };
 
-  /// All units, ordered so that every thread's share is its part.
-  llvm::SmallVector<Unit, 64> unitsFor(unsigned threads) const;
+  void flush(Engine &engine, llvm::function_ref<bool(const Target &)> which);
+  /// All units of some targets, ordered so that every thread's share is its
+  /// part.
+  llvm::SmallVector<Unit, 64> unitsFor(llvm::ArrayRef<const Target *> some,
+                                       unsigned threads) const;
   void compute(Engine &engine, const Unit &unit) const;
-  void packMerged(Engine &engine);
+  void packMerged(Engine &engine, const Target &target);
+  /// Nothing of the target waits any more.
+  void release(Engine &engine, const Target &target);
 
   std::vector<Target> targets;
   std::vector<std::unique_ptr<StationarySet>> merged;
-  size_t mergedUsed = 0;
+  std::vector<StationarySet *> unusedMerged;
   unsigned pending = 0;
 };
 

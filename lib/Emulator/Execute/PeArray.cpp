@@ -115,8 +115,7 @@ void Engine::execute(const isa::PeLoad &op) {
 
 void Engine::execute(const isa::PeSwap &) {
   sets.swap();
-  if (batch.empty())
-    sets.recycle();
+  sets.recycle();
 }
 
 //===- Matmul -------------------------------------------------------------===//
@@ -215,7 +214,7 @@ static void mergeMatmul(Engine &engine, const isa::PeMatmul &op,
 static void deferMatmul(Engine &engine, const isa::PeMatmul &op,
                         const Fetch &fetch) {
   const uint64_t steps = uint64_t(op.n0) * op.n1 * op.n2;
-  const StationarySet &set = engine.sets.active();
+  StationarySet &set = engine.sets.active();
   if (!set.values.empty() && op.rows == set.rows &&
       fetch.width() == numerics::OperandWidth::Int16)
     return mergeMatmul(engine, op, fetch, steps);

@@ -15,8 +15,9 @@ using isa::Instruction;
 
 class Generator {
 public:
-  explicit Generator(uint64_t seed) : random(seed) {
-    machine = llvm::cantFail(machine::load("a1-tiny"));
+  explicit Generator(uint64_t seed, llvm::StringRef name = "a1-tiny")
+      : random(seed) {
+    machine = llvm::cantFail(machine::load(name));
     machine.sb.bytesPerPartition = 8192;
   }
 
@@ -30,6 +31,9 @@ public:
   std::vector<uint8_t> image(uint64_t bytes);
   std::vector<uint8_t> cells(uint64_t bytes);
   std::vector<Instruction> program(unsigned length);
+  /// Windows of PSUM that are filled and drained side by side; for an array of
+  /// 128 x 64.
+  std::vector<Instruction> windows();
 
 private:
   struct Shape {
@@ -102,6 +106,12 @@ private:
   isa::ActDrain arrayDrain(const isa::PeLoad &load, const isa::PeMatmul &op);
   void arrayEpilogue(isa::ActDrain &drain, const isa::PeMatmul &op);
   isa::ElemType operandType(isa::OperandMode mode);
+  /// The parts of `windows`.
+  isa::PeLoad windowLoad(uint32_t cols);
+  isa::PeMatmul windowStream(const isa::PeLoad &load, uint32_t entry,
+                             uint32_t steps);
+  std::vector<Instruction> windowDrains(uint32_t entry, uint32_t steps,
+                                        uint32_t cols);
 
   std::mt19937_64 random;
 };

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// A drain that computes the products it waits for. A part of the entries is
+// multiplied and encoded by one thread before the next part: its sums are still
+// in the cache when they are read, and the threads meet once instead of twice.
+
+#include "Drain.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/MathExtras.h"
+
+using namespace ashlar;
+using namespace ashlar::emulator;
+
+/// Steps of a part: the sums of 64 columns take 64 KiB, a fraction of a host's
+/// second cache level, and the parameters of a block are read once for all.
+static constexpr uint64_t partSteps = 128;
+
+/// Whether threads share the columns, as the batch does with few steps.
+static bool sharesColumns(const Engine &engine, uint64_t steps) {
+  return engine.pool && steps < splitSteps;
+}
+
+static uint64_t blockOf(const EncodeTarget &target, uint64_t lanes) {
+  return target.block ? target.block : lanes;
+}
+
+MatmulBatch::Target *Drain::openProducts(const EncodeTarget &target) const {
+  const uint64_t steps = entries.size();
+  if (op.fromTcu || op.mode != isa::DrainMode::F32 || op.mapped ||
+      op.dstOrientation == isa::Orientation::F || !hasDenseEntries() ||
+      !hasShortBlocks(target))
+    return nullptr;
+  MatmulBatch::Target *products =
+      engine.batch.open(engine, op.psum, steps, op.cols);
+  // A block must not need columns of two parts.
+  if (products && sharesColumns(engine, steps) &&
+      !llvm::all_of(products->parts(), [&](const StationarySet::Part &part) {
+        return part.first % blockOf(target, op.cols) == 0;
+      }))
+    return nullptr;
+  return products;
+}
+
+void Drain::encodeProducts(const EncodeTarget &target,
+                           MatmulBatch::Target &products) const {
+  const MatmulBatch &batch = engine.batch;
+  const uint64_t steps = entries.size(), block = blockOf(target, op.cols);
+  const bool byColumns = sharesColumns(engine, steps);
+  const llvm::ArrayRef<StationarySet::Part> parts = products.parts();
+  const uint64_t threads = engine.pool ? engine.pool->size() : 1;
+  const uint64_t size = std::min(
+      llvm::alignTo(llvm::divideCeil(steps, threads), numerics::kMovingUnit),
+      partSteps);
+  const auto encodeLanes = [&](uint64_t first, uint64_t last, uint64_t k0,
+                               uint64_t k1, numerics::EncodeStats &stats) {
+    for (uint64_t lane = first; lane < last; lane += block)
+      encodeBlock(lane, std::min(block, last - lane), k0, k1, stats);
+  };
+  const auto runUnit = [&](uint64_t unit, numerics::EncodeStats &stats) {
+    if (byColumns) {
+      batch.compute(engine, products, 0, steps, unit);
+      const uint64_t last =
+          unit + 1 < parts.size() ? parts[unit + 1].first : op.cols;
+      return encodeLanes(parts[unit].first, last, 0, steps, stats);
+    }
+    const uint64_t k0 = unit * size, k1 = std::min(steps, k0 + size);
+    batch.compute(engine, products, k0, k1);
+    encodeLanes(0, op.cols, k0, k1, stats);
+  };
+  engine.beginEncode(target);
+  engine.split(byColumns ? parts.size() : llvm::divideCeil(steps, size),
+               products.work(steps) + steps * op.cols,
+               [&](uint64_t begin, uint64_t end) {
+                 numerics::EncodeStats stats;
+                 for (uint64_t unit = begin; unit < end; ++unit)
+                   runUnit(unit, stats);
+                 engine.finishEncode(stats, target);
+               });
+  engine.batch.finish(engine, products, steps);
+}
