@@ -10,6 +10,7 @@
 
 #include "ashlar/Container/Container.h"
 #include "ashlar/Isa/Instruction.h"
+#include <memory>
 #include <optional>
 #include <vector>
 
@@ -64,21 +65,51 @@ struct ListRule {
   uint32_t seed = 0;
 };
 
-/// A schedule of \p program, which has no semaphores yet, by lists: whenever a
-/// queue is free, it takes the most urgent instruction that may start, or the
-/// one that may start first. `before` is 0, `after` what the schedule takes
-/// where queues wait for each other at no cost. Nothing if the program is one
-/// that load() would refuse.
+/// A program without semaphores of which several orders are compared. What all
+/// orders have in common is found once.
+class OrderTrials {
+public:
+  /// Nothing if the program is one that load() would refuse, or if
+  /// \p dependences has fewer steps than it has instructions.
+  static std::optional<OrderTrials> of(const container::Program &program,
+                                       Dependences dependences);
+  OrderTrials(OrderTrials &&) noexcept;
+  OrderTrials &operator=(OrderTrials &&) noexcept;
+  ~OrderTrials();
+
+  /// A schedule by lists: whenever a queue is free, it takes the most urgent
+  /// instruction that may start, or the one that may start first. `before` is
+  /// 0, `after` what the schedule takes where queues wait for each other at no
+  /// cost. Nothing if the dependences form a cycle.
+  std::optional<ProgramOrder> listSchedule(const ListRule &rule) const;
+
+  /// The program in some order, with its semaphores.
+  struct Trial {
+    std::vector<isa::Instruction> code;
+    /// Per instruction its number in the program, kNone for semaphores.
+    std::vector<uint32_t> origins;
+    /// Per instruction the latest one of its queue whose results it reads.
+    std::vector<std::optional<uint32_t>> inFlight;
+    /// Per Program::dumps, the instruction after which it is copied out.
+    std::vector<uint32_t> complete;
+    uint32_t semaphores = 0;
+  };
+  static constexpr uint32_t kNone = ~uint32_t(0);
+
+  /// Cycles of an order by the timing model; if \p byStart, in the order of
+  /// orderByStart() where that is better. Nothing as there.
+  std::optional<uint64_t> cycles(Trial trial, bool byStart) const;
+
+private:
+  struct State;
+  explicit OrderTrials(std::unique_ptr<State> state);
+  std::unique_ptr<State> state;
+};
+
+/// One schedule of \p program by lists (OrderTrials).
 std::optional<ProgramOrder> listSchedule(const container::Program &program,
                                          const Dependences &dependences,
                                          const ListRule &rule);
-
-/// Cycles of \p program by the timing model; in the order of orderByStart() if
-/// \p byStart and that is better. \p inFlight tells for every instruction the
-/// latest one of its queue whose results it reads. Nothing as there.
-std::optional<uint64_t>
-predictCycles(const container::Program &program,
-              llvm::ArrayRef<std::optional<uint32_t>> inFlight, bool byStart);
 
 } // namespace ashlar::emulator
 

@@ -4,9 +4,7 @@
 // side in the order of their starts, and each takes the most urgent of the
 // instructions whose dependences are met.
 
-#include "PlannedTensors.h"
-#include "Prediction.h"
-#include "ashlar/Emulator/Order.h"
+#include "Trials.h"
 #include "llvm/ADT/STLExtras.h"
 #include <queue>
 
@@ -93,12 +91,12 @@ std::vector<uint64_t> Graph::heights(llvm::ArrayRef<Work> work) const {
 class Scheduler {
 public:
   Scheduler(const Impl &impl, const Graph &graph, PlannedTensors &tensors,
-            std::vector<Work> work, std::vector<uint64_t> urgency,
+            llvm::ArrayRef<Work> work, std::vector<uint64_t> urgency,
             bool movesInOrder)
       : impl(impl), graph(graph), tensors(tensors),
-        servers(impl.program.machine), work(std::move(work)),
-        urgency(std::move(urgency)), before(graph.countBefore()),
-        ready(graph.steps(), 0), movesInOrder(movesInOrder) {}
+        servers(impl.program.machine), work(work), urgency(std::move(urgency)),
+        before(graph.countBefore()), ready(graph.steps(), 0),
+        movesInOrder(movesInOrder) {}
 
   /// Fills `order`; false if the dependences leave something out.
   bool run();
@@ -133,7 +131,7 @@ private:
   const Graph &graph;
   PlannedTensors &tensors;
   Servers servers;
-  std::vector<Work> work;
+  llvm::ArrayRef<Work> work;
   std::vector<uint64_t> urgency; ///< Less is more urgent.
   std::vector<uint32_t> before;  ///< Dependences that are not met.
   std::vector<uint64_t> ready;   ///< Cycle from which the met ones allow it.
@@ -284,22 +282,18 @@ static uint64_t scaled(uint64_t height, uint32_t node, uint32_t seed) {
 }
 
 std::optional<ProgramOrder>
-emulator::listSchedule(const container::Program &program,
-                       const Dependences &dependences, const ListRule &rule) {
-  Impl impl;
-  if (!prepare(program, impl) || dependences.steps < impl.code.size())
-    return std::nullopt;
-  PlannedTensors tensors(impl);
-  const Graph graph(dependences, tensors);
-  std::vector<Work> work = measure(impl);
-  std::vector<uint64_t> urgency = graph.heights(work);
+OrderTrials::listSchedule(const ListRule &rule) const {
+  const Impl &impl = state->impl;
+  PlannedTensors tensors(impl, *state->rooms, {});
+  const Graph graph(state->dependences, tensors);
+  std::vector<uint64_t> urgency = graph.heights(state->work);
   if (urgency.empty())
     return std::nullopt;
   for (uint32_t i = 0; i < urgency.size(); ++i)
     urgency[i] = rule.urgency == Urgency::Program
                      ? i
                      : ~scaled(urgency[i], impl.nodeOf(i), rule.seed);
-  Scheduler scheduler(impl, graph, tensors, std::move(work), std::move(urgency),
+  Scheduler scheduler(impl, graph, tensors, state->work, std::move(urgency),
                       rule.movesInOrder);
   if (!scheduler.run())
     return std::nullopt;

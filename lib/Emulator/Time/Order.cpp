@@ -161,6 +161,11 @@ static void reorder(const Impl &old, llvm::ArrayRef<uint32_t> order,
   std::vector<uint32_t> places(order.size());
   for (uint32_t i = 0; i < order.size(); ++i)
     places[order[i]] = i;
+  changed.code.reserve(order.size());
+  changed.queues.reserve(order.size());
+  changed.hazards.reserve(order.size());
+  changed.clusterCosts.reserve(old.clusterCosts.size());
+  changed.tileClaims.reserve(old.tileClaims.size());
   for (uint32_t i = 0; i < order.size(); ++i) {
     const uint32_t index = order[i];
     changed.code.push_back(old.code[index]);
@@ -176,8 +181,8 @@ static void reorder(const Impl &old, llvm::ArrayRef<uint32_t> order,
   }
 }
 
-static std::optional<ProgramOrder> orderByStart(const Impl &old) {
-  PlannedTensors tensors(old);
+static std::optional<ProgramOrder> orderByStart(const Impl &old,
+                                                PlannedTensors tensors) {
   std::optional<std::vector<uint32_t>> order = Scheduler(old, tensors).run();
   if (!order)
     return std::nullopt;
@@ -198,20 +203,15 @@ emulator::orderByStart(const container::Program &program) {
   Impl impl;
   if (!prepare(program, impl))
     return std::nullopt;
-  return ::orderByStart(impl);
+  keepClaims(impl);
+  return ::orderByStart(impl, PlannedTensors(impl));
 }
 
-std::optional<uint64_t>
-emulator::predictCycles(const container::Program &program,
-                        llvm::ArrayRef<std::optional<uint32_t>> inFlight,
-                        bool byStart) {
-  Impl impl;
-  if (!prepare(program, impl))
-    return std::nullopt;
-  for (auto [hazard, index] : llvm::zip(impl.hazards, inFlight))
-    hazard = index.value_or(noInstruction);
+uint64_t emulator::predictCycles(const Impl &impl, PlannedTensors tensors,
+                                 bool byStart) {
   if (byStart)
-    if (const std::optional<ProgramOrder> order = ::orderByStart(impl))
+    if (const std::optional<ProgramOrder> order =
+            ::orderByStart(impl, std::move(tensors)))
       return order->after;
   return cyclesOf(impl);
 }

@@ -176,40 +176,55 @@ private:
 
 } // namespace
 
-PlannedTensors::PlannedTensors(const LoadedProgram::Impl &impl) {
-  const std::vector<TensorPlacement> &tensors = impl.program.dumps;
-  places.assign(impl.code.size(), notYet);
-  firstRoom.assign(impl.code.size() + 1, 0);
+TensorRooms::TensorRooms(const LoadedProgram::Impl &impl) {
   std::map<Box, uint32_t> known;
-  for (const TensorPlacement &tensor : tensors) {
-    after.push_back(static_cast<uint32_t>(tensor.afterInstruction));
+  for (const TensorPlacement &tensor : impl.program.dumps) {
     lies.emplace_back();
-    for (const Box &box : boxesOf(tensor, impl.program.machine)) {
-      auto [at, isNew] = known.try_emplace(box, rooms.size());
-      if (isNew)
-        rooms.emplace_back();
-      lies.back().push_back(at->second);
-    }
+    for (const Box &box : boxesOf(tensor, impl.program.machine))
+      lies.back().push_back(
+          known.try_emplace(box, static_cast<uint32_t>(known.size()))
+              .first->second);
   }
-  for (uint32_t t = 0; t < tensors.size(); ++t)
-    for (uint32_t room : lies[t])
-      rooms[room].tensors.push_back(t);
+  numRooms = static_cast<uint32_t>(known.size());
   const BoxIndex index(known);
+  firstWritten.assign(impl.code.size() + 1, 0);
   llvm::SmallVector<Access, 16> accesses;
-  llvm::SmallVector<uint32_t, 8> written;
+  llvm::SmallVector<uint32_t, 8> own;
   for (uint32_t i = 0; i < impl.code.size(); ++i) {
     accesses.clear();
-    written.clear();
+    own.clear();
     if (!known.empty())
       isa::footprints(impl.code[i], impl.program.machine, accesses);
     for (const Access &access : accesses)
       if (access.write)
-        index.find(access, written);
-    llvm::sort(written);
-    written.erase(llvm::unique(written), written.end());
-    for (uint32_t room : written)
-      rooms[room].writers.push_back(i);
-    llvm::append_range(roomsWritten, written);
+        index.find(access, own);
+    llvm::sort(own);
+    own.erase(llvm::unique(own), own.end());
+    llvm::append_range(written, own);
+    firstWritten[i + 1] = static_cast<uint32_t>(written.size());
+  }
+}
+
+PlannedTensors::PlannedTensors(const LoadedProgram::Impl &impl,
+                               const TensorRooms &known,
+                               llvm::ArrayRef<uint32_t> origins) {
+  const std::vector<TensorPlacement> &tensors = impl.program.dumps;
+  places.assign(impl.code.size(), notYet);
+  rooms.resize(known.count());
+  for (uint32_t t = 0; t < tensors.size(); ++t) {
+    after.push_back(static_cast<uint32_t>(tensors[t].afterInstruction));
+    lies.emplace_back(known.of(t));
+    for (uint32_t room : known.of(t))
+      rooms[room].tensors.push_back(t);
+  }
+  firstRoom.assign(impl.code.size() + 1, 0);
+  for (uint32_t i = 0; i < impl.code.size(); ++i) {
+    const uint32_t origin = origins.empty() ? i : origins[i];
+    if (origin != noInstruction)
+      for (uint32_t room : known.writtenBy(origin)) {
+        rooms[room].writers.push_back(i);
+        roomsWritten.push_back(room);
+      }
     firstRoom[i + 1] = static_cast<uint32_t>(roomsWritten.size());
   }
   for (uint32_t t = 0; t < tensors.size(); ++t)

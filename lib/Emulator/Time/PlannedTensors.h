@@ -14,10 +14,38 @@
 
 namespace ashlar::emulator {
 
-class PlannedTensors {
+/// Where the planned tensors of a program lie, and which of those places its
+/// instructions write: the same in every order of the instructions.
+class TensorRooms {
 public:
   /// Of a decoded program whose instructions are inside their memories.
-  explicit PlannedTensors(const LoadedProgram::Impl &impl);
+  explicit TensorRooms(const LoadedProgram::Impl &impl);
+
+  uint32_t count() const { return numRooms; }
+  /// The rooms of tensor \p index.
+  llvm::ArrayRef<uint32_t> of(uint32_t index) const { return lies[index]; }
+  /// The rooms that instruction \p index writes.
+  llvm::ArrayRef<uint32_t> writtenBy(uint32_t index) const {
+    return llvm::ArrayRef(written).slice(
+        firstWritten[index], firstWritten[index + 1] - firstWritten[index]);
+  }
+
+private:
+  uint32_t numRooms = 0;
+  std::vector<llvm::SmallVector<uint32_t, 3>> lies;
+  std::vector<uint32_t> firstWritten; ///< Per instruction, of `written`.
+  std::vector<uint32_t> written;
+};
+
+class PlannedTensors {
+public:
+  explicit PlannedTensors(const LoadedProgram::Impl &impl)
+      : PlannedTensors(impl, TensorRooms(impl), {}) {}
+  /// \p impl has the tensors of the program of \p known. Its instructions are
+  /// those with the numbers \p origins there, noInstruction for semaphores; if
+  /// empty, they are the same.
+  PlannedTensors(const LoadedProgram::Impl &impl, const TensorRooms &known,
+                 llvm::ArrayRef<uint32_t> origins);
 
   /// Whether every tensor that instruction \p index overwrites is complete.
   bool mayRun(uint32_t index);

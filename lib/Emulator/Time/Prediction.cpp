@@ -27,9 +27,7 @@ static bool follow(const isa::Instruction &instruction,
   return wait.sem < program.semaphores && pending[wait.sem]-- > 0;
 }
 
-/// What the sparse cluster's instructions take; false if the program is one
-/// that load() would refuse.
-static bool findCosts(Impl &impl) {
+bool emulator::findCosts(Impl &impl) {
   const machine::Description &machine = impl.program.machine;
   ProofWork work(impl.program.code.size());
   std::optional<SparseChecker> sparse;
@@ -92,4 +90,17 @@ std::vector<Work> emulator::measure(const Impl &impl) {
     work[i].complete = std::max(cost.timing.issue, cost.timing.complete);
   }
   return work;
+}
+
+void emulator::keepClaims(Impl &impl) {
+  if (impl.program.machine.sb.banks == 0)
+    return;
+  CostModel costs(impl.program.machine);
+  for (uint32_t i = 0; i < impl.code.size(); ++i) {
+    const Cost own = costs(impl.code[i]);
+    const auto known = impl.clusterCosts.find(i);
+    impl.tileClaims.try_emplace(
+        i, claimsOf(impl, i,
+                    known == impl.clusterCosts.end() ? own : known->second));
+  }
 }

@@ -17,9 +17,24 @@ struct Work {
   llvm::SmallVector<Claim, 2> claims;
 };
 
+class PlannedTensors;
+
 /// Decodes a program and finds what the instructions of the sparse cluster
 /// take. False if it is one that load() would refuse.
 bool prepare(const container::Program &program, LoadedProgram::Impl &impl);
+
+/// What the sparse cluster's instructions take, of a decoded program; false if
+/// it is one that load() would refuse.
+bool findCosts(LoadedProgram::Impl &impl);
+
+/// Keeps the claims on banks of all instructions of a prepared program: they do
+/// not depend on the order.
+void keepClaims(LoadedProgram::Impl &impl);
+
+/// Cycles of a prepared program; if \p byStart, in the order of starts where
+/// that is better.
+uint64_t predictCycles(const LoadedProgram::Impl &impl, PlannedTensors tensors,
+                       bool byStart);
 
 /// Times and claims, in program order: a matmul depends on what was loaded
 /// before it.

@@ -13,9 +13,29 @@ bool fillsBox(const isa::Access &access) {
   return units == static_cast<uint64_t>(access.end - access.begin);
 }
 
+Footprints::Footprints(llvm::ArrayRef<isa::Instruction> instructions,
+                       const machine::Description &machine) {
+  llvm::SmallVector<isa::Access, 16> own;
+  first.assign(1, 0);
+  for (const isa::Instruction &instruction : instructions) {
+    own.clear();
+    isa::footprints(instruction, machine, own);
+    llvm::append_range(accesses, own);
+    first.push_back(static_cast<uint32_t>(accesses.size()));
+  }
+}
+
 void AccessFinder::next(const isa::Instruction &instruction,
                         llvm::SmallVectorImpl<isa::Access> &accesses) {
-  isa::footprints(instruction, machine, accesses);
+  llvm::SmallVector<isa::Access, 8> footprint;
+  isa::footprints(instruction, machine, footprint);
+  next(instruction, footprint, accesses);
+}
+
+void AccessFinder::next(const isa::Instruction &instruction,
+                        llvm::ArrayRef<isa::Access> footprint,
+                        llvm::SmallVectorImpl<isa::Access> &accesses) {
+  llvm::append_range(accesses, footprint);
   auto forgetMap = [&] {
     llvm::erase_if(accesses, [](const isa::Access &access) {
       return access.space == isa::Space::Sb || access.space == isa::Space::Xm;

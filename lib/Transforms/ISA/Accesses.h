@@ -9,12 +9,29 @@
 
 #include "ashlar/Isa/Footprint.h"
 #include "ashlar/Isa/Tiles.h"
+#include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/SmallVector.h"
 
 #include <array>
 #include <optional>
+#include <vector>
 
 namespace ashlar::isadialect {
+
+/// The footprints of the instructions of a program.
+class Footprints {
+public:
+  Footprints(llvm::ArrayRef<isa::Instruction> instructions,
+             const machine::Description &machine);
+  llvm::ArrayRef<isa::Access> of(uint32_t index) const {
+    return llvm::ArrayRef(accesses).slice(first[index],
+                                          first[index + 1] - first[index]);
+  }
+
+private:
+  std::vector<isa::Access> accesses;
+  std::vector<uint32_t> first;
+};
 
 /// Follows a program instruction by instruction. Loads and drains of the sparse
 /// cluster touch what their tiles need alone: loads of one round go while the
@@ -26,6 +43,9 @@ public:
 
   /// Appends the accesses of the next instruction.
   void next(const isa::Instruction &instruction,
+            llvm::ArrayRef<isa::Access> footprint,
+            llvm::SmallVectorImpl<isa::Access> &accesses);
+  void next(const isa::Instruction &instruction,
             llvm::SmallVectorImpl<isa::Access> &accesses);
 
 private:
@@ -36,19 +56,6 @@ private:
 
 /// True if an access touches every unit of its bounding box.
 bool fillsBox(const isa::Access &access);
-
-/// True if the bounding box of `outer` holds that of `inner`, an access to the
-/// same memory.
-inline bool boxHolds(const isa::Access &outer, const isa::Access &inner) {
-  return outer.partBegin <= inner.partBegin && outer.partEnd >= inner.partEnd &&
-         outer.begin <= inner.begin && outer.end >= inner.end;
-}
-
-/// True if the bounding boxes of two accesses to one memory meet.
-inline bool boxesMeet(const isa::Access &a, const isa::Access &b) {
-  return a.partBegin < b.partEnd && b.partBegin < a.partEnd &&
-         a.begin < b.end && b.begin < a.end;
-}
 
 } // namespace ashlar::isadialect
 

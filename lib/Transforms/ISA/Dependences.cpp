@@ -5,13 +5,11 @@
 
 #include "Dependences.h"
 
-#include "Accesses.h"
+#include "AccessRecords.h"
 #include "llvm/ADT/STLExtras.h"
-#include "llvm/Support/MathExtras.h"
 
 #include <algorithm>
 #include <array>
-#include <limits>
 
 namespace ashlar::isadialect {
 namespace {
@@ -21,53 +19,37 @@ namespace {
 constexpr size_t kMostRecords = 2000;
 /// Dependences of an instruction on average, beyond which there is no schedule.
 constexpr size_t kMostDependences = 200;
-constexpr int64_t kBuckets = 64;
-
-/// An access that later instructions may conflict with.
-struct Record {
-  isa::Access access;
-  uint32_t index; ///< Of an instruction or a join.
-  bool ordered;   ///< Of a queue that keeps its order.
-};
+/// The lane of all that belongs to queues without an order; the others are
+/// numbers of queues.
+constexpr size_t kFreeLane = AccessRecords::kLanes - 1;
+static_assert(kFreeLane >= emulator::numQueues);
 
 class Finder {
 public:
   Finder(llvm::ArrayRef<isa::Instruction> instructions,
-         const machine::Description &machine)
-      : instructions(instructions), accessFinder(machine) {
-    const auto bytes = static_cast<int64_t>(machine.sb.bytesPerPartition);
-    bandUnits = std::max<int64_t>(llvm::divideCeil(bytes, kBuckets), 1);
+         const Footprints &footprints, const machine::Description &machine)
+      : instructions(instructions), footprints(footprints),
+        accessFinder(machine), records(machine) {
     result.steps = static_cast<uint32_t>(instructions.size());
   }
 
   std::optional<emulator::Dependences> run();
 
 private:
-  using Buckets = std::array<std::vector<Record>, kBuckets>;
-  static size_t space(isa::Space which) { return static_cast<size_t>(which); }
-
-  /// Whether the memory of an access is cut into buckets.
-  static bool isBanded(const isa::Access &access) {
-    return access.space == isa::Space::Sb || access.space == isa::Space::Xm;
-  }
-  std::pair<int64_t, int64_t> range(const isa::Access &access) const {
-    if (!isBanded(access))
-      return {0, 0};
-    auto bucketOf = [&](int64_t unit) {
-      return std::clamp<int64_t>(unit / bandUnits, 0, kBuckets - 1);
-    };
-    return {bucketOf(access.begin), bucketOf(access.end - 1)};
-  }
   void visit(uint32_t index);
   void collect(const isa::Access &access, uint32_t index);
-  void remember(const isa::Access &access, uint32_t index, bool ordered);
-  void joinOldest(std::vector<Record> &records, int64_t begin, int64_t end);
+  void collectOrdered(const isa::Access &access,
+                      const AccessRecords::Bucket &bucket);
+  void remember(const isa::Access &access, uint32_t index, size_t lane);
+  void forgetHeld(const isa::Access &access, uint32_t index, size_t lane,
+                  AccessRecords::Bucket &bucket);
+  void joinOldest(AccessRecords::Bucket &bucket);
   void depend(uint32_t later, uint32_t earlier, bool result);
 
   llvm::ArrayRef<isa::Instruction> instructions;
+  const Footprints &footprints;
   AccessFinder accessFinder;
-  int64_t bandUnits = 1;
-  std::array<Buckets, 16> memories;
+  AccessRecords records;
   /// Per queue that keeps its order, the latest one that the current
   /// instruction follows.
   struct Latest {
@@ -82,99 +64,104 @@ void Finder::depend(uint32_t later, uint32_t earlier, bool isResult) {
   result.pairs.push_back({earlier, later, isResult});
 }
 
+/// The latest conflict with each queue that keeps its order. Who reads
+/// conflicts with writes alone, so that all that it follows are results.
+void Finder::collectOrdered(const isa::Access &access,
+                            const AccessRecords::Bucket &bucket) {
+  for (size_t lane = 0; lane < kFreeLane; ++lane) {
+    for (const AccessRecords::Record &record :
+         llvm::reverse(bucket.lanes[lane])) {
+      Latest &own = latest[lane];
+      const int64_t known = access.write ? own.any : own.result;
+      if (record.index <= known)
+        break;
+      if (!records.mayConflict(access, record))
+        continue;
+      own.any = std::max<int64_t>(own.any, record.index);
+      if (!access.write)
+        own.result = record.index;
+      break;
+    }
+  }
+}
+
 void Finder::collect(const isa::Access &access, uint32_t index) {
-  auto [first, last] = range(access);
-  Buckets &buckets = memories[space(access.space)];
-  for (int64_t bucket = first; bucket <= last; ++bucket)
-    for (const Record &record : buckets[bucket]) {
-      const bool isResult = record.access.write && !access.write;
-      if (record.index == index || !boxesMeet(access, record.access) ||
-          (!isResult && record.index < seen.size() &&
-           seen[record.index] == index) ||
-          !isa::mayConflict(access, record.access))
+  for (const AccessRecords::Bucket &bucket : records.bucketsOf(access)) {
+    collectOrdered(access, bucket);
+    for (const AccessRecords::Record &record : bucket.lanes[kFreeLane]) {
+      const bool isResult = record.write && !access.write;
+      const bool isStep = record.index >= seen.size();
+      if ((!isResult && !isStep && seen[record.index] == index) ||
+          !records.mayConflict(access, record))
         continue;
-      if (record.ordered) {
-        Latest &own = latest[static_cast<size_t>(
-            isa::queueOf(instructions[record.index]))];
-        own.any = std::max<int64_t>(own.any, record.index);
-        if (isResult)
-          own.result = std::max<int64_t>(own.result, record.index);
-        continue;
-      }
-      if (record.index < seen.size())
+      if (!isStep)
         seen[record.index] = index;
       depend(index, record.index, isResult);
     }
+  }
 }
 
 /// The oldest half becomes boxes, one for reads and one for writes, of a step
-/// that follows all of them, cut to the units [begin, end) of the bucket.
-void Finder::joinOldest(std::vector<Record> &records, int64_t begin,
-                        int64_t end) {
-  const size_t half = records.size() / 2;
+/// that follows all of them.
+void Finder::joinOldest(AccessRecords::Bucket &bucket) {
+  const auto counts = AccessRecords::oldest(bucket, bucket.size() / 2);
   const uint32_t join = result.steps++;
-  std::optional<Record> boxes[2];
-  for (size_t i = 0; i < half; ++i) {
-    const Record &old = records[i];
-    depend(join, old.index, true);
-    std::optional<Record> &box = boxes[old.access.write];
-    if (!box) {
-      box = Record{old.access, join, false};
-      box->access.merge = false;
-      continue;
+  std::optional<isa::Access> boxes[2];
+  for (auto [lane, count] : llvm::zip(bucket.lanes, counts)) {
+    for (const AccessRecords::Record &old :
+         llvm::ArrayRef(lane).take_front(count)) {
+      depend(join, old.index, true);
+      std::optional<isa::Access> &box = boxes[old.write];
+      if (!box) {
+        box = records.accessOf(old);
+        box->merge = false;
+      }
+      include(*box, old);
     }
-    isa::Access &all = box->access;
-    all.partBegin = std::min(all.partBegin, old.access.partBegin);
-    all.partEnd = std::max(all.partEnd, old.access.partEnd);
-    all.begin = std::min(all.begin, old.access.begin);
-    all.end = std::max(all.end, old.access.end);
+    records.removeFirst(lane, count);
   }
-  records.erase(records.begin(), records.begin() + half);
-  for (std::optional<Record> &box : boxes)
+  for (std::optional<isa::Access> &box : boxes)
     if (box) {
-      isa::Access &all = box->access;
-      all.begin = std::max(all.begin, begin);
-      all.end = std::min(all.end, end);
-      all.base = all.begin;
-      all.runLength = static_cast<uint64_t>(all.end - all.begin);
-      all.numDims = 0;
-      records.insert(records.begin(), *box);
+      fill(*box, bucket);
+      records.addJoined(bucket.lanes[kFreeLane], *box, join);
     }
 }
 
-void Finder::remember(const isa::Access &access, uint32_t index, bool ordered) {
-  auto [first, last] = range(access);
-  const bool covers = !access.merge && fillsBox(access);
-  for (int64_t bucket = first; bucket <= last; ++bucket) {
-    std::vector<Record> &records = memories[space(access.space)][bucket];
-    // Who conflicts with an access that a later write covers conflicts with
-    // that write, which follows it.
-    if (covers)
-      llvm::erase_if(records, [&](const Record &old) {
-        if (old.index == index || !boxHolds(access, old.access))
-          return false;
-        return access.write || (!old.access.write && ordered && old.ordered &&
-                                isa::queueOf(instructions[old.index]) ==
-                                    isa::queueOf(instructions[index]));
-      });
-    records.push_back({access, index, ordered});
-    if (records.size() <= kMostRecords)
-      continue;
-    const bool whole = first == 0 && last == 0 && !isBanded(access);
-    joinOldest(records,
-               whole || bucket == 0 ? std::numeric_limits<int64_t>::min()
-                                    : bucket * bandUnits,
-               whole || bucket == kBuckets - 1
-                   ? std::numeric_limits<int64_t>::max()
-                   : (bucket + 1) * bandUnits);
+/// Who conflicts with an access that a later write covers conflicts with that
+/// write, which follows it.
+void Finder::forgetHeld(const isa::Access &access, uint32_t index, size_t lane,
+                        AccessRecords::Bucket &bucket) {
+  auto isHeld = [&](const AccessRecords::Record &old) {
+    return old.index != index && boxHolds(access, old) &&
+           (access.write || !old.write);
+  };
+  if (!access.write) {
+    if (lane != kFreeLane)
+      records.removeIf(bucket.lanes[lane], isHeld);
+    return;
   }
+  for (AccessRecords::Lane &other : bucket.lanes)
+    records.removeIf(other, isHeld);
+}
+
+void Finder::remember(const isa::Access &access, uint32_t index, size_t lane) {
+  const bool covers = !access.merge && fillsBox(access);
+  const uint32_t pattern = records.keep(access);
+  for (AccessRecords::Bucket &bucket : records.bucketsOf(access)) {
+    if (covers)
+      forgetHeld(access, index, lane, bucket);
+    records.add(bucket.lanes[lane], pattern, index);
+    if (bucket.size() > kMostRecords)
+      joinOldest(bucket);
+  }
+  records.release(pattern);
 }
 
 void Finder::visit(uint32_t index) {
   const isa::Instruction &instruction = instructions[index];
-  const bool ordered = emulator::keepsOrder(isa::queueOf(instruction));
+  const isa::Queue queue = isa::queueOf(instruction);
   llvm::SmallVector<isa::Access, 8> accesses;
-  accessFinder.next(instruction, accesses);
+  accessFinder.next(instruction, footprints.of(index), accesses);
   latest.fill({});
   for (const isa::Access &access : accesses)
     collect(access, index);
@@ -185,7 +172,9 @@ void Finder::visit(uint32_t index) {
       depend(index, static_cast<uint32_t>(own.result), true);
   }
   for (const isa::Access &access : accesses)
-    remember(access, index, ordered);
+    remember(access, index,
+             emulator::keepsOrder(queue) ? static_cast<size_t>(queue)
+                                         : kFreeLane);
 }
 
 std::optional<emulator::Dependences> Finder::run() {
@@ -203,8 +192,9 @@ std::optional<emulator::Dependences> Finder::run() {
 
 std::optional<emulator::Dependences>
 findDependences(llvm::ArrayRef<isa::Instruction> instructions,
+                const Footprints &footprints,
                 const machine::Description &machine) {
-  return Finder(instructions, machine).run();
+  return Finder(instructions, footprints, machine).run();
 }
 
 } // namespace ashlar::isadialect

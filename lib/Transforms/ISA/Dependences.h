@@ -14,12 +14,15 @@
 
 namespace ashlar::isadialect {
 
+class Footprints;
+
 /// For every two conflicting accesses a path from the earlier to the later
 /// instruction, within a queue and between queues. Queues that
 /// emulator::keepsOrder() names are taken to complete in program order. Nothing
 /// if there are so many that no schedule is worth the time.
 std::optional<emulator::Dependences>
 findDependences(llvm::ArrayRef<isa::Instruction> instructions,
+                const Footprints &footprints,
                 const machine::Description &machine);
 
 } // namespace ashlar::isadialect

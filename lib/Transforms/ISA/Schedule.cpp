@@ -2,6 +2,7 @@
 //
 // Tries schedules of a program and keeps the fastest.
 
+#include "Accesses.h"
 #include "Dependences.h"
 #include "Instructions.h"
 #include "Reorder.h"
@@ -49,21 +50,36 @@ constexpr size_t kSearchInstructions = 2000000, kMostSearched = 256;
 /// A program without semaphores, and what it takes with them in some order.
 class Timed {
 public:
-  Timed(container::Program program, std::vector<isa::Instruction> instructions,
-        emulator::Dependences dependences)
-      : program(std::move(program)), instructions(std::move(instructions)),
-        dependences(std::move(dependences)) {}
+  /// Nothing where there is nothing to choose.
+  static std::optional<Timed> of(container::Program program,
+                                 std::vector<isa::Instruction> instructions);
 
   /// Predicted cycles in the order of \p order; null: as it stands.
   std::optional<uint64_t> cycles(const emulator::ProgramOrder *order) const;
 
-  const container::Program program;
-  const std::vector<isa::Instruction> instructions;
-  const emulator::Dependences dependences;
+  size_t size() const { return instructions.size(); }
+  size_t numDependences() const { return readers.size(); }
+  const emulator::OrderTrials &trials() const { return *known; }
 
 private:
+  Timed(const container::Program &program,
+        std::vector<isa::Instruction> instructions)
+      : machine(program.machine), instructions(std::move(instructions)),
+        footprints(this->instructions, machine) {
+    for (const container::TensorPlacement &tensor : program.dumps)
+      complete.push_back(static_cast<uint32_t>(tensor.afterInstruction));
+  }
+  emulator::OrderTrials::Trial trialOf(llvm::ArrayRef<uint32_t> order,
+                                       llvm::ArrayRef<uint32_t> complete) const;
   std::vector<std::optional<uint32_t>> inFlight(llvm::ArrayRef<uint32_t> places,
-                                                uint32_t count) const;
+                                                size_t count) const;
+
+  machine::Description machine;
+  std::vector<isa::Instruction> instructions;
+  Footprints footprints;
+  std::vector<uint32_t> complete; ///< Per tensor, TensorPlacement.
+  std::vector<emulator::Dependences::Pair> readers;
+  std::optional<emulator::OrderTrials> known;
 };
 
 struct Schedule : impl::ScheduleBase<Schedule> {
@@ -86,12 +102,26 @@ private:
 
 } // namespace
 
+std::optional<Timed> Timed::of(container::Program program,
+                               std::vector<isa::Instruction> instructions) {
+  Timed timed(program, std::move(instructions));
+  auto dependences =
+      findDependences(timed.instructions, timed.footprints, timed.machine);
+  if (!dependences)
+    return std::nullopt;
+  timed.readers = dependences->pairs;
+  timed.known = emulator::OrderTrials::of(program, std::move(*dependences));
+  if (!timed.known)
+    return std::nullopt;
+  return timed;
+}
+
 /// Of every instruction the latest one of its queue whose results it reads.
 /// \p places: of the instructions, among \p count with semaphores.
 std::vector<std::optional<uint32_t>>
-Timed::inFlight(llvm::ArrayRef<uint32_t> places, uint32_t count) const {
+Timed::inFlight(llvm::ArrayRef<uint32_t> places, size_t count) const {
   std::vector<std::optional<uint32_t>> latest(count);
-  for (const emulator::Dependences::Pair &pair : dependences.pairs) {
+  for (const emulator::Dependences::Pair &pair : readers) {
     if (!pair.result || pair.earlier >= places.size() ||
         pair.later >= places.size() ||
         isa::queueOf(instructions[pair.earlier]) !=
@@ -103,53 +133,55 @@ Timed::inFlight(llvm::ArrayRef<uint32_t> places, uint32_t count) const {
   return latest;
 }
 
-std::optional<uint64_t>
-Timed::cycles(const emulator::ProgramOrder *order) const {
-  std::vector<isa::Instruction> code = instructions;
-  std::vector<uint32_t> indices(code.size());
-  std::iota(indices.begin(), indices.end(), 0);
-  if (order)
-    indices = order->instructions;
-  for (auto [place, index] : llvm::enumerate(indices))
-    code[place] = instructions[index];
-  const SemaphorePlan plan = planSemaphores(code, program.machine);
-  llvm::SmallVector<uint64_t, 0> words;
-  std::vector<uint32_t> places(code.size()); ///< By old index.
-  uint32_t count = 0;
-  auto add = [&](const isa::Instruction &instruction) {
-    ++count;
-    return !llvm::errorToBool(isa::encode(instruction, words));
+/// The program with semaphores. \p complete tells for every tensor the place
+/// in \p order after which it is copied out.
+emulator::OrderTrials::Trial
+Timed::trialOf(llvm::ArrayRef<uint32_t> order,
+               llvm::ArrayRef<uint32_t> complete) const {
+  const SemaphorePlan plan =
+      planSemaphores(instructions, footprints, order, machine);
+  emulator::OrderTrials::Trial trial;
+  trial.semaphores = plan.semaphores;
+  std::vector<uint32_t> places(order.size()); ///< By old index.
+  size_t count = order.size();
+  for (auto [waits, signals] : llvm::zip(plan.waits, plan.signals))
+    count += waits.size() + signals.size();
+  trial.code.reserve(count);
+  trial.origins.reserve(count);
+  auto add = [&](const isa::Instruction &instruction, uint32_t origin) {
+    trial.code.push_back(instruction);
+    trial.origins.push_back(origin);
   };
-  bool legal = true;
-  for (auto [i, instruction] : llvm::enumerate(code)) {
-    const isa::Queue queue = isa::queueOf(instruction);
+  for (auto [i, index] : llvm::enumerate(order)) {
+    const isa::Queue queue = isa::queueOf(instructions[index]);
     for (uint32_t semaphore : plan.waits[i]) {
       isa::SemWait wait{};
       wait.queue = queue, wait.sem = semaphore;
-      legal &= add(wait);
+      add(wait, emulator::OrderTrials::kNone);
     }
-    places[indices[i]] = count;
-    legal &= add(instruction);
+    places[index] = static_cast<uint32_t>(trial.code.size());
+    add(instructions[index], index);
     for (uint32_t semaphore : plan.signals[i]) {
       isa::SemSignal signal{};
       signal.queue = queue, signal.sem = semaphore;
-      legal &= add(signal);
+      add(signal, emulator::OrderTrials::kNone);
     }
   }
-  if (!legal)
-    return std::nullopt;
-  container::Program timed = program;
-  timed.code.assign(words.begin(), words.end());
-  timed.semaphores = plan.semaphores;
-  timed.nodeOfInstruction.clear();
-  for (auto [t, tensor] : llvm::enumerate(timed.dumps))
-    tensor.afterInstruction =
-        places[order ? indices[order->dumps[t]] : tensor.afterInstruction];
+  trial.inFlight = inFlight(places, trial.code.size());
+  for (uint32_t place : complete)
+    trial.complete.push_back(places[order[place]]);
+  return trial;
+}
+
+std::optional<uint64_t>
+Timed::cycles(const emulator::ProgramOrder *order) const {
   // Where queues share nothing but DRAM, their order is as good as any.
-  const machine::Description &machine = program.machine;
-  return emulator::predictCycles(timed, inFlight(places, count),
-                                 machine.sb.banks > 0 ||
-                                     machine.fetch.bytesPerCycle > 0);
+  const bool byStart = machine.sb.banks > 0 || machine.fetch.bytesPerCycle > 0;
+  if (order)
+    return known->cycles(trialOf(order->instructions, order->dumps), byStart);
+  std::vector<uint32_t> asEmitted(instructions.size());
+  std::iota(asEmitted.begin(), asEmitted.end(), 0);
+  return known->cycles(trialOf(asEmitted, complete), byStart);
 }
 
 LogicalResult Schedule::schedule(ProgramOp program) {
@@ -166,12 +198,12 @@ LogicalResult Schedule::schedule(ProgramOp program) {
                kListInstructions / std::max<size_t>(instructions.size(), 1));
   if (rules == 0)
     return success();
-  auto dependences = findDependences(instructions, assembled->machine);
-  if (!dependences)
+  const std::optional<Timed> found =
+      Timed::of(std::move(*assembled), std::move(instructions));
+  if (!found)
     return success();
-  numDependences += dependences->pairs.size();
-  const Timed timed(std::move(*assembled), std::move(instructions),
-                    std::move(*dependences));
+  const Timed &timed = *found;
+  numDependences += timed.numDependences();
   const std::optional<uint64_t> emitted = timed.cycles(nullptr);
   if (!emitted)
     return success();
@@ -206,8 +238,7 @@ LogicalResult Schedule::schedule(ProgramOp program) {
 /// Times a schedule, which becomes `best` if it is better.
 std::optional<uint64_t> Schedule::attempt(const Timed &timed, const Rule &rule,
                                           Choice &best) {
-  auto order =
-      emulator::listSchedule(timed.program, timed.dependences, rule.list);
+  auto order = timed.trials().listSchedule(rule.list);
   if (!order)
     return std::nullopt;
   const std::optional<uint64_t> cycles = timed.cycles(&*order);
@@ -218,8 +249,7 @@ std::optional<uint64_t> Schedule::attempt(const Timed &timed, const Rule &rule,
 
 void Schedule::search(const Timed &timed, Choice &best) {
   const size_t count = std::min(
-      kSearchInstructions / std::max<size_t>(timed.instructions.size(), 1),
-      kMostSearched);
+      kSearchInstructions / std::max<size_t>(timed.size(), 1), kMostSearched);
   for (uint32_t seed = 1; seed <= count; ++seed)
     attempt(
         timed,

@@ -6,14 +6,13 @@
 
 #include "Synchroniser.h"
 
-#include "Accesses.h"
+#include "AccessRecords.h"
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/STLExtras.h"
-#include "llvm/Support/MathExtras.h"
 
 #include <algorithm>
 #include <array>
-#include <limits>
+#include <optional>
 
 namespace ashlar::isadialect {
 namespace {
@@ -28,11 +27,6 @@ constexpr int clockCount = queueCount + 1;
 /// a box costs few waits, and the work per instruction stays bounded.
 constexpr size_t maxRecords = 1500;
 
-/// The units of a memory are cut into so many buckets of equal size, and boxes
-/// never leave their bucket: thousands of prefetched weights in one place must
-/// not blur what the drains of a layer write in another.
-constexpr int64_t bucketCount = 64;
-
 using Clock = std::array<int64_t, clockCount>;
 
 struct Edge {
@@ -40,107 +34,48 @@ struct Edge {
   int64_t producer;
 };
 
-/// An access that later instructions may conflict with.
-struct Record {
-  isa::Access access;
-  int64_t index;
-  int clock;
-};
-
-/// Replaces the oldest half of `records` by one box per kind of access and
-/// clock component, cut to the units [begin, end) of the bucket.
-void mergeOldest(std::vector<Record> &records, int64_t begin, int64_t end) {
-  size_t half = records.size() / 2;
-  std::vector<Record> merged;
-  for (size_t i = 0; i < half; ++i) {
-    const Record &old = records[i];
-    auto same = llvm::find_if(merged, [&](const Record &box) {
-      return box.clock == old.clock && box.access.write == old.access.write &&
-             box.access.merge == old.access.merge;
-    });
-    if (same == merged.end()) {
-      merged.push_back(old);
-      same = merged.end() - 1;
-    }
-    isa::Access &box = same->access;
-    box.partBegin = std::min(box.partBegin, old.access.partBegin);
-    box.partEnd = std::max(box.partEnd, old.access.partEnd);
-    box.begin = std::min(box.begin, old.access.begin);
-    box.end = std::max(box.end, old.access.end);
-    same->index = std::max(same->index, old.index);
-  }
-  for (Record &record : merged) {
-    isa::Access &box = record.access;
-    box.begin = std::max(box.begin, begin);
-    box.end = std::min(box.end, end);
-    box.base = box.begin;
-    box.runLength = box.end - box.begin;
-    box.numDims = 0;
-  }
-  records.erase(records.begin(), records.begin() + half);
-  records.insert(records.begin(), merged.begin(), merged.end());
-}
-
 class Synchroniser {
 public:
-  Synchroniser(llvm::ArrayRef<isa::Instruction> instructions,
-               const machine::Description &machine)
-      : instructions(instructions), accessFinder(machine),
-        clocks(instructions.size()) {
-    plan.waits.resize(instructions.size());
-    plan.signals.resize(instructions.size());
+  Synchroniser(size_t count, const machine::Description &machine)
+      : accessFinder(machine), records(machine), clocks(count) {
+    plan.waits.resize(count);
+    plan.signals.resize(count);
     for (Clock &clock : known)
       clock.fill(-1);
-    auto space = [&](isa::Space which) -> Memory & {
-      return memories[static_cast<int>(which)];
-    };
-    int64_t bytes = static_cast<int64_t>(machine.sb.bytesPerPartition);
-    space(isa::Space::Sb).bucketUnits = space(isa::Space::Xm).bucketUnits =
-        std::max<int64_t>(llvm::divideCeil(bytes, bucketCount), 1);
   }
 
-  SemaphorePlan run();
+  /// The next instruction and its footprint, nothing where it is to be found.
+  void visit(const isa::Instruction &instruction,
+             std::optional<llvm::ArrayRef<isa::Access>> footprint);
+  SemaphorePlan take();
 
 private:
-  /// Accesses to one memory that later instructions may conflict with.
-  struct Memory {
-    /// Units of a bucket; 0: one bucket holds all.
-    int64_t bucketUnits = 0;
-    std::array<std::vector<Record>, bucketCount> buckets;
-
-    /// First and last bucket of an access.
-    std::pair<int64_t, int64_t> range(const isa::Access &access) const {
-      if (bucketUnits == 0)
-        return {0, 0};
-      auto bucketOf = [&](int64_t unit) {
-        return std::clamp<int64_t>(unit / bucketUnits, 0, bucketCount - 1);
-      };
-      return {bucketOf(access.begin), bucketOf(access.end - 1)};
-    }
-  };
-
-  void visit(int64_t index);
-  void collect(const isa::Access &access, int queue, int clock,
-               Clock &latest) const;
+  void collect(const isa::Access &access, int queue, int clock, Clock &latest);
   void require(int queue, llvm::SmallVectorImpl<Edge> &edges, int64_t index);
   void remember(int clock, int64_t index, llvm::ArrayRef<isa::Access> accesses);
+  void forgetHeld(const isa::Access &access, int clock,
+                  AccessRecords::Bucket &bucket);
+  void mergeOldest(AccessRecords::Bucket &bucket);
 
-  llvm::ArrayRef<isa::Instruction> instructions;
+  int64_t index = 0; ///< Of the next instruction.
   AccessFinder accessFinder;
+  AccessRecords records; ///< A lane for each component of the clocks.
   std::array<Clock, queueCount> known;
   std::vector<Clock> clocks; ///< knowledge of the queue when it was issued
-  std::array<Memory, 16> memories;
   llvm::DenseMap<std::pair<int, int>, uint32_t> semaphores;
   SemaphorePlan plan;
 };
 
-void Synchroniser::visit(int64_t index) {
-  const isa::Instruction &instruction = instructions[index];
+void Synchroniser::visit(const isa::Instruction &instruction,
+                         std::optional<llvm::ArrayRef<isa::Access>> footprint) {
   int queue = static_cast<int>(isa::queueOf(instruction));
   int clock =
       std::holds_alternative<isa::PeSwap>(instruction) ? swapClock : queue;
   llvm::SmallVector<isa::Access, 8> accesses;
-  accessFinder.next(instruction, accesses);
+  if (footprint)
+    accessFinder.next(instruction, *footprint, accesses);
+  else
+    accessFinder.next(instruction, accesses);
   Clock latest;
   latest.fill(-1);
   for (const isa::Access &access : accesses)
@@ -152,24 +87,30 @@ void Synchroniser::visit(int64_t index) {
   require(queue, edges, index);
   clocks[index] = known[queue];
   remember(clock, index, accesses);
+  ++index;
 }
 
 /// Raises `latest` to the last conflicting access of every clock component that
 /// `queue` does not know of.
 void Synchroniser::collect(const isa::Access &access, int queue, int clock,
-                           Clock &latest) const {
+                           Clock &latest) {
   const int pe = static_cast<int>(isa::Queue::Pe);
-  const Memory &memory = memories[static_cast<int>(access.space)];
-  auto [first, last] = memory.range(access);
-  for (int64_t bucket = first; bucket <= last; ++bucket)
-    for (const Record &record : memory.buckets[bucket])
-      if (record.clock != clock && record.index > latest[record.clock] &&
-          record.index > known[queue][record.clock] &&
-          !(clock == swapClock && record.clock == pe) &&
-          !(record.clock == swapClock && queue == pe) &&
-          boxesMeet(access, record.access) &&
-          isa::mayConflict(access, record.access))
-        latest[record.clock] = record.index;
+  for (const AccessRecords::Bucket &bucket : records.bucketsOf(access))
+    for (int c = 0; c < clockCount; ++c) {
+      if (c == clock || (clock == swapClock && c == pe) ||
+          (c == swapClock && queue == pe))
+        continue;
+      const int64_t settled = std::max(latest[c], known[queue][c]);
+      for (const AccessRecords::Record &record :
+           llvm::reverse(bucket.lanes[c])) {
+        if (record.index <= settled)
+          break;
+        if (!records.mayConflict(access, record))
+          continue;
+        latest[c] = record.index;
+        break;
+      }
+    }
 }
 
 /// Adds waits for `edges`, latest producer first: what it knew need not be
@@ -197,39 +138,64 @@ void Synchroniser::require(int queue, llvm::SmallVectorImpl<Edge> &edges,
   }
 }
 
-void Synchroniser::remember(int clock, int64_t index,
-                            llvm::ArrayRef<isa::Access> accesses) {
-  for (const isa::Access &access : accesses) {
-    Memory &memory = memories[static_cast<int>(access.space)];
-    auto [first, last] = memory.range(access);
-    const bool covers = fillsBox(access);
-    for (int64_t bucket = first; bucket <= last; ++bucket) {
-      std::vector<Record> &list = memory.buckets[bucket];
-      // Later accesses stand for earlier ones that they cover: a write is
-      // ordered after everything it covers, and a read after reads of its
-      // queue.
-      if (covers)
-        llvm::erase_if(list, [&](const Record &old) {
-          if (!boxHolds(access, old.access))
-            return false;
-          if (access.merge)
-            return old.access.merge && old.clock == clock;
-          return access.write || (!old.access.write && old.clock == clock);
-        });
-      list.push_back({access, index, clock});
-      if (list.size() > maxRecords)
-        mergeOldest(list,
-                    memory.bucketUnits ? bucket * memory.bucketUnits
-                                       : std::numeric_limits<int64_t>::min(),
-                    memory.bucketUnits ? (bucket + 1) * memory.bucketUnits
-                                       : std::numeric_limits<int64_t>::max());
+/// Later accesses stand for earlier ones that they cover: a write is ordered
+/// after everything it covers, and a read after reads of its queue.
+void Synchroniser::forgetHeld(const isa::Access &access, int clock,
+                              AccessRecords::Bucket &bucket) {
+  for (int c = 0; c < clockCount; ++c)
+    if (c == clock || (access.write && !access.merge))
+      records.removeIf(bucket.lanes[c], [&](const AccessRecords::Record &old) {
+        return boxHolds(access, old) &&
+               (access.merge ? old.merge : access.write || !old.write);
+      });
+}
+
+/// Replaces the oldest half of the records by one box per kind of access and
+/// clock component.
+void Synchroniser::mergeOldest(AccessRecords::Bucket &bucket) {
+  const auto counts = AccessRecords::oldest(bucket, bucket.size() / 2);
+  for (auto [lane, count] : llvm::zip(bucket.lanes, counts)) {
+    llvm::SmallVector<std::pair<uint32_t, isa::Access>, 4> merged;
+    for (const AccessRecords::Record &old :
+         llvm::ArrayRef(lane).take_front(count)) {
+      auto same = llvm::find_if(merged, [&](const auto &box) {
+        return box.second.write == old.write && box.second.merge == old.merge;
+      });
+      if (same == merged.end()) {
+        merged.push_back({old.index, records.accessOf(old)});
+        continue;
+      }
+      include(same->second, old);
+      same->first = std::max(same->first, old.index);
+    }
+    records.removeFirst(lane, count);
+    // Each goes before the others: the latest first.
+    llvm::sort(merged,
+               [](const auto &a, const auto &b) { return a.first > b.first; });
+    for (auto &[index, box] : merged) {
+      fill(box, bucket);
+      records.addJoined(lane, box, index);
     }
   }
 }
 
-SemaphorePlan Synchroniser::run() {
-  for (size_t i = 0; i < instructions.size(); ++i)
-    visit(i);
+void Synchroniser::remember(int clock, int64_t index,
+                            llvm::ArrayRef<isa::Access> accesses) {
+  for (const isa::Access &access : accesses) {
+    const bool covers = fillsBox(access);
+    const uint32_t pattern = records.keep(access);
+    for (AccessRecords::Bucket &bucket : records.bucketsOf(access)) {
+      if (covers)
+        forgetHeld(access, clock, bucket);
+      records.add(bucket.lanes[clock], pattern, static_cast<uint32_t>(index));
+      if (bucket.size() > maxRecords)
+        mergeOldest(bucket);
+    }
+    records.release(pattern);
+  }
+}
+
+SemaphorePlan Synchroniser::take() {
   plan.semaphores = semaphores.size();
   return std::move(plan);
 }
@@ -238,7 +204,20 @@ SemaphorePlan Synchroniser::run() {
 
 SemaphorePlan planSemaphores(llvm::ArrayRef<isa::Instruction> instructions,
                              const machine::Description &machine) {
-  return Synchroniser(instructions, machine).run();
+  Synchroniser synchroniser(instructions.size(), machine);
+  for (const isa::Instruction &instruction : instructions)
+    synchroniser.visit(instruction, std::nullopt);
+  return synchroniser.take();
+}
+
+SemaphorePlan planSemaphores(llvm::ArrayRef<isa::Instruction> instructions,
+                             const Footprints &footprints,
+                             llvm::ArrayRef<uint32_t> order,
+                             const machine::Description &machine) {
+  Synchroniser synchroniser(order.size(), machine);
+  for (uint32_t index : order)
+    synchroniser.visit(instructions[index], footprints.of(index));
+  return synchroniser.take();
 }
 
 } // namespace ashlar::isadialect

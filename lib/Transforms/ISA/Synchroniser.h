@@ -28,6 +28,15 @@ struct SemaphorePlan {
 SemaphorePlan planSemaphores(llvm::ArrayRef<isa::Instruction> instructions,
                              const machine::Description &machine);
 
+class Footprints;
+
+/// The same of instructions that come in the order \p order, with numbers of
+/// \p instructions and \p footprints.
+SemaphorePlan planSemaphores(llvm::ArrayRef<isa::Instruction> instructions,
+                             const Footprints &footprints,
+                             llvm::ArrayRef<uint32_t> order,
+                             const machine::Description &machine);
+
 } // namespace ashlar::isadialect
 
 #endif // ASHLAR_LIB_TRANSFORMS_ISA_SYNCHRONISER_H

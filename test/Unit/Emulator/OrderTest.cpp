@@ -250,6 +250,51 @@ vec.map op=relu channels=4 n2=8 aType=f32 aOffset=4096 aStride2=4 dstType=f32 ds
   EXPECT_FALSE(emulator::listSchedule(program, dependences, {}).has_value());
 }
 
+TEST(Order, TrialsTakeAsLongAsTheProgramsThatTheyAre) {
+  std::mt19937 random(7);
+  size_t faster = 0;
+  for (int round = 0; round < 20; ++round) {
+    const container::Program program = assembleText(randomText(random), false);
+    container::Program without = program;
+    emulator::OrderTrials::Trial trial;
+    trial.code = decoded(program);
+    trial.semaphores = program.semaphores;
+    trial.inFlight.resize(trial.code.size());
+    llvm::SmallVector<uint64_t, 0> words;
+    uint32_t count = 0;
+    for (const Instruction &instruction : trial.code) {
+      const bool synchronises =
+          std::holds_alternative<isa::SemWait>(instruction) ||
+          std::holds_alternative<isa::SemSignal>(instruction);
+      trial.origins.push_back(synchronises ? emulator::OrderTrials::kNone
+                                           : count++);
+      if (!synchronises)
+        llvm::cantFail(isa::encode(instruction, words));
+    }
+    without.code.assign(words.begin(), words.end());
+    without.semaphores = 0;
+    without.nodeOfInstruction.clear();
+    without.dumps.clear();
+    emulator::Dependences dependences;
+    dependences.steps = count;
+    const auto trials = emulator::OrderTrials::of(without, dependences);
+    ASSERT_TRUE(trials.has_value());
+    container::Program plain = program;
+    plain.dumps.clear();
+    const uint64_t cycles = runProgram(plain).totalCycles;
+    EXPECT_EQ(trials->cycles(trial, false), cycles);
+    const std::optional<ProgramOrder> order = emulator::orderByStart(plain);
+    EXPECT_EQ(trials->cycles(trial, true), order ? order->after : cycles);
+    faster += order.has_value();
+  }
+  EXPECT_GT(faster, 0u);
+  emulator::Dependences few;
+  EXPECT_FALSE(
+      emulator::OrderTrials::of(
+          assembleText(".machine name=a1-tiny\nxr.set value=1\n", false), few)
+          .has_value());
+}
+
 TEST(Order, ProgramsThatAreRefusedStay) {
   for (const char *text :
        {".machine name=a1-tiny\n.semaphores count=1\nsem.wait queue=vec\n",

@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The accesses of a program so far that later instructions may conflict with.
+// Private to the passes of `isa`.
+
+#ifndef ASHLAR_LIB_TRANSFORMS_ISA_ACCESSRECORDS_H
+#define ASHLAR_LIB_TRANSFORMS_ISA_ACCESSRECORDS_H
+
+#include "Accesses.h"
+#include "llvm/ADT/ArrayRef.h"
+#include "llvm/ADT/STLExtras.h"
+
+#include <array>
+#include <cstdint>
+#include <vector>
+
+namespace ashlar::isadialect {
+
+/// Accesses memory by memory, in buckets of addresses, and within a bucket in
+/// lanes: one for each engine whose accesses follow one another. Who looks for
+/// the latest conflict of an engine goes through its lane from the end and
+/// stops at the first one. Records are small; the patterns are looked at only
+/// where boxes meet.
+class AccessRecords {
+public:
+  static constexpr unsigned kLanes = 11;
+
+  struct Record {
+    int64_t begin, end; ///< The bounding box, as in isa::Access.
+    uint32_t partBegin, partEnd;
+    uint32_t index; ///< Of the instruction, or what the user of this gives it.
+    uint32_t pattern; ///< The whole access.
+    bool write, merge;
+    bool flat;   ///< The box is all of it.
+    bool joined; ///< Stands for several: older than all others of its bucket.
+  };
+
+  using Lane = std::vector<Record>;
+
+  struct Bucket {
+    std::array<Lane, kLanes> lanes;
+    int64_t begin, end; ///< Boxes that join records never leave these units.
+
+    size_t size() const;
+  };
+
+  explicit AccessRecords(const machine::Description &machine);
+
+  /// The buckets that an access reaches.
+  llvm::MutableArrayRef<Bucket> bucketsOf(const isa::Access &access);
+
+  /// False only if the two never touch one unit that one of them changes.
+  bool mayConflict(const isa::Access &access, const Record &record) const {
+    return (access.write || record.write) && !(access.merge && record.merge) &&
+           access.begin < record.end && record.begin < access.end &&
+           access.partBegin < record.partEnd &&
+           record.partBegin < access.partEnd &&
+           ((record.flat && access.numDims == 0) ||
+            isa::mayConflict(access, patterns[record.pattern].access));
+  }
+
+  /// Keeps an access for add(), with one use that release() ends.
+  uint32_t keep(const isa::Access &access);
+  void release(uint32_t pattern);
+
+  /// Appends the access \p pattern to a lane, whose indices ascend.
+  void add(Lane &lane, uint32_t pattern, uint32_t index);
+  /// A record of its own at the beginning of a lane.
+  void addJoined(Lane &lane, const isa::Access &access, uint32_t index);
+
+  /// Removes the records of a lane for which \p pred holds.
+  template <typename Pred>
+  void removeIf(Lane &lane, Pred pred) {
+    auto kept = llvm::find_if(lane, pred);
+    for (auto at = kept; at != lane.end(); ++at)
+      if (pred(*at))
+        release(at->pattern);
+      else
+        *kept++ = *at;
+    lane.erase(kept, lane.end());
+  }
+  void removeFirst(Lane &lane, size_t count);
+
+  /// How many records of each lane are among the \p count oldest of a bucket.
+  static std::array<size_t, kLanes> oldest(const Bucket &bucket, size_t count);
+
+  const isa::Access &accessOf(const Record &record) const {
+    return patterns[record.pattern].access;
+  }
+
+private:
+  struct Pattern {
+    isa::Access access;
+    uint32_t uses;
+  };
+  Record recordOf(uint32_t pattern, uint32_t index);
+
+  int64_t bucketUnits = 1;
+  std::array<std::vector<Bucket>, 13> memories; ///< By space.
+  std::vector<Pattern> patterns;
+  std::vector<uint32_t> unused;
+};
+
+/// True if the box of \p outer holds that of \p inner, an access to the same
+/// memory.
+inline bool boxHolds(const isa::Access &outer,
+                     const AccessRecords::Record &inner) {
+  return outer.begin <= inner.begin && outer.end >= inner.end &&
+         outer.partBegin <= inner.partBegin && outer.partEnd >= inner.partEnd;
+}
+
+/// Widens the box of an access until it holds a record.
+void include(isa::Access &box, const AccessRecords::Record &record);
+
+/// Makes an access touch all of its box, cut to the units of a bucket.
+void fill(isa::Access &box, const AccessRecords::Bucket &bucket);
+
+} // namespace ashlar::isadialect
+
+#endif // ASHLAR_LIB_TRANSFORMS_ISA_ACCESSRECORDS_H
