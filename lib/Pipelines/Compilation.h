@@ -7,11 +7,13 @@
 #ifndef ASHLAR_LIB_PIPELINES_COMPILATION_H
 #define ASHLAR_LIB_PIPELINES_COMPILATION_H
 
+#include "MeasureClusters.h"
 #include "PhaseFile.h"
 #include "ashlar/Analysis/NumericPlan.h"
 #include "ashlar/Codegen/Assemble.h"
 #include "ashlar/Pipelines/Compile.h"
 #include "ashlar/Support/Error.h"
+#include "ashlar/Transforms/NPU/Passes.h"
 #include "dialects/NPU/Placement.h"
 #include "mlir/Pass/PassManager.h"
 
@@ -32,6 +34,20 @@ struct ClusterChoice {
   std::string mode;
   bool scatter = true; ///< auto may use scatter mode
   std::string reason;  ///< that mode off gives
+};
+
+/// A program that is compared with others.
+struct Tried {
+  CompileResult result;
+  /// The module after assign: what differs later starts from here.
+  mlir::OwningOpRef<mlir::ModuleOp> assigned;
+
+  /// The cycles of the program; it is run once.
+  llvm::Expected<const NetworkCycles *>
+  cycles(llvm::ArrayRef<HostTensor> sample);
+
+private:
+  std::optional<NetworkCycles> known;
 };
 
 class Compilation {
@@ -67,12 +83,15 @@ private:
   llvm::Error chooseFolds(mlir::ModuleOp before);
   llvm::Expected<int64_t> cyclesFrom(mlir::ModuleOp module, Phase next,
                                      llvm::StringRef foldOnly);
-  llvm::Expected<CompileResult> tryClusters(const ClusterChoice &choice);
-  llvm::Expected<CompileResult> tryPredicted(ClusterChoice &choice);
-  llvm::Expected<CompileResult> tryLayouts(ClusterChoice &choice);
+  llvm::Expected<Tried> tryClusters(const ClusterChoice &choice);
+  llvm::Expected<Tried> tryPredicted(ClusterChoice &choice);
+  llvm::Expected<Tried> tryLayouts(ClusterChoice &choice);
+  llvm::Error bindCommon();
   llvm::Expected<bool> measureChoices();
-  llvm::Expected<CompileResult> tryBanks(const ClusterChoice &choice,
-                                         CompileResult dense);
+  void finishWith(CompileResult best, double binding);
+  llvm::Expected<Tried> tryBanks(const ClusterChoice &choice, Tried dense);
+  llvm::Expected<Tried> runTrial(const ClusterChoice &choice,
+                                 mlir::ModuleOp module, Phase next);
   llvm::Error runPhase(Phase phase);
   /// Tells CompileOptions::onStage, but not of trials.
   void announce(llvm::StringRef stage, double share) const;
@@ -85,6 +104,8 @@ private:
   llvm::Error import();
   llvm::Error quantise();
   llvm::Error emit();
+  llvm::Error bind();
+  npu::ChooseClusterOptions clusterOptions() const;
   llvm::Error assign();
   llvm::Error generate();
   llvm::Error measureMaps();
@@ -101,6 +122,11 @@ private:
   /// Of all programs that are compared.
   std::shared_ptr<codegen::ConstantPool> pool =
       std::make_shared<codegen::ConstantPool>();
+  /// The module after bind(), while programs are compared.
+  mlir::OwningOpRef<mlir::ModuleOp> bound;
+  /// Where a trial keeps the module after assign.
+  mlir::OwningOpRef<mlir::ModuleOp> assigned;
+  bool isBound = false;          ///< bind() is done
   int first = 0;                 ///< Number of the phase to start with.
   bool trial = false;            ///< one of the compilations that are compared
   std::string dataName = "data"; ///< of resources that hold constants

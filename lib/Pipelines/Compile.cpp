@@ -315,16 +315,13 @@ void Compilation::setProfile() {
                   StringAttr::get(&context, options.sparse.profile));
 }
 
-/// Engines, axes and lanes of every operation.
-llvm::Error Compilation::assign() {
+/// The part of assign that no choice between programs changes: operations of
+/// engines, the stationary operand, what is known of zeros.
+llvm::Error Compilation::bind() {
   if (llvm::Error error = checkBorders(*result.module, machine))
     return error;
   (*result.module)
       ->setAttr(npu::kTargetAttr, npu::TargetAttr::get(&context, machine));
-  if (banksApart)
-    (*result.module)->setAttr(npu::kBanksApartAttr, UnitAttr::get(&context));
-  if (banksDecision)
-    (*result.module)->setAttr(npu::kBanksDecisionAttr, banksDecision);
   if (options.sparse.mode == "auto" || options.sparse.mode == "scatter")
     setProfile();
   return runPasses(Phase::Assign, [&](OpPassManager &manager) {
@@ -332,24 +329,41 @@ llvm::Error Compilation::assign() {
     manager.addPass(npu::createVerifyFormats());
     manager.addPass(npu::createChooseStationary());
     manager.addPass(npu::createAnalyseZeros());
-    npu::ChooseClusterOptions cluster;
-    cluster.mode = clusters;
-    if (!denseReason.empty())
-      (*result.module)
-          ->setAttr(npu::kDenseReasonAttr,
-                    StringAttr::get(&context, denseReason));
-    cluster.useScatter = scatter;
-    cluster.skipZeros = options.sparse.zeroSkip != "off";
-    cluster.measured = measured;
-    cluster.rule = options.sparse.rule;
-    cluster.variant = options.sparse.variant;
-    cluster.algorithm = options.sparse.algorithm;
-    cluster.metric = options.sparse.metric;
-    cluster.threshold = options.sparse.threshold;
-    cluster.cutTime = options.sparse.cutTime;
-    cluster.halo = options.sparse.halo;
+  });
+}
+
+npu::ChooseClusterOptions Compilation::clusterOptions() const {
+  npu::ChooseClusterOptions cluster;
+  cluster.mode = clusters;
+  cluster.useScatter = scatter;
+  cluster.skipZeros = options.sparse.zeroSkip != "off";
+  cluster.measured = measured;
+  cluster.rule = options.sparse.rule;
+  cluster.variant = options.sparse.variant;
+  cluster.algorithm = options.sparse.algorithm;
+  cluster.metric = options.sparse.metric;
+  cluster.threshold = options.sparse.threshold;
+  cluster.cutTime = options.sparse.cutTime;
+  cluster.halo = options.sparse.halo;
+  return cluster;
+}
+
+/// Engines, axes and lanes of every operation.
+llvm::Error Compilation::assign() {
+  if (!isBound)
+    if (llvm::Error error = bind())
+      return error;
+  if (banksApart)
+    (*result.module)->setAttr(npu::kBanksApartAttr, UnitAttr::get(&context));
+  if (banksDecision)
+    (*result.module)->setAttr(npu::kBanksDecisionAttr, banksDecision);
+  if (!denseReason.empty())
+    (*result.module)
+        ->setAttr(npu::kDenseReasonAttr,
+                  StringAttr::get(&context, denseReason));
+  return runPasses(Phase::Assign, [&](OpPassManager &manager) {
     manager.addPass(npu::createAssignAxis());
-    manager.addPass(npu::createChooseCluster(cluster));
+    manager.addPass(npu::createChooseCluster(clusterOptions()));
     manager.addPass(npu::createDecodeOperands());
     manager.addPass(npu::createClassifyTransposes({options.transpose}));
     if (options.foldWidth != "off" && options.foldWidth != "stride") {
@@ -450,9 +464,12 @@ llvm::Expected<CompileResult> Compilation::run() {
       if (llvm::Error error = chooseFolds(*before))
         return error;
     // Plan ends with a check of its own.
-    if (phase == Phase::Assign)
+    if (phase == Phase::Assign) {
       if (llvm::Error error = verifyLayouts())
         return error;
+      if (trial && machine.sb.banks > 1)
+        assigned = result.module->clone();
+    }
     std::chrono::duration<double> elapsed =
         std::chrono::steady_clock::now() - start;
     result.times.push_back({phase, elapsed.count()});

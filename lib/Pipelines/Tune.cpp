@@ -4,7 +4,6 @@
 // out what neighbours overlap.
 
 #include "Compilation.h"
-#include "MeasureClusters.h"
 
 #include "ashlar/Analysis/MapForm.h"
 #include "ashlar/Support/Error.h"
@@ -13,6 +12,8 @@
 #include "dialects/NPU/NPUDialect.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/JSON.h"
+
+#include <chrono>
 
 using namespace mlir;
 
@@ -141,28 +142,63 @@ llvm::Error Compilation::chooseFolds(ModuleOp before) {
   return runPhase(Phase::Fold);
 }
 
-/// The phases from assign on, of a copy of the module, without hooks.
-llvm::Expected<CompileResult>
-Compilation::tryClusters(const ClusterChoice &choice) {
+llvm::Expected<const NetworkCycles *>
+Tried::cycles(llvm::ArrayRef<HostTensor> sample) {
+  if (!known) {
+    auto measured = cyclesOf(*result.program, sample);
+    if (!measured)
+      return measured.takeError();
+    known = std::move(*measured);
+  }
+  return &*known;
+}
+
+/// The phases from `next` on, of a copy of the module, without hooks.
+llvm::Expected<Tried> Compilation::runTrial(const ClusterChoice &choice,
+                                            ModuleOp module, Phase next) {
   CompileOptions now = options;
   now.afterPass = nullptr;
   now.stopAfter = Phase::Emit;
   Compilation other(now, context);
-  other.trial = true;
+  other.trial = other.isBound = true;
   other.pool = pool;
   other.choose(choice);
   other.keepLarge = keepLarge;
   other.banksApart = banksApart;
   other.banksDecision = banksDecision;
-  other.result.module = result.module->clone();
+  other.result.module = module.clone();
   other.result.numericPlanJson = result.numericPlanJson;
-  other.first = static_cast<int>(Phase::Assign);
-  return other.run();
+  other.first = static_cast<int>(next);
+  auto done = other.run();
+  if (!done)
+    return done.takeError();
+  Tried tried;
+  tried.result = std::move(*done);
+  tried.assigned = std::move(other.assigned);
+  return tried;
+}
+
+/// All that depends on the choice of clusters.
+llvm::Expected<Tried> Compilation::tryClusters(const ClusterChoice &choice) {
+  return runTrial(choice, *bound, Phase::Assign);
+}
+
+/// What all programs that are compared begin with, of a copy of the module.
+llvm::Error Compilation::bindCommon() {
+  CompileOptions now = options;
+  now.afterPass = nullptr;
+  Compilation other(now, context);
+  other.machine = machine;
+  other.result.module = result.module->clone();
+  if (llvm::Error error = other.bind())
+    return error;
+  bound = std::move(other.result.module);
+  return llvm::Error::success();
 }
 
 /// A compilation with the predicted choice of clusters. What does not fit with
 /// the sparse cluster may fit without, where that is left to the compiler.
-llvm::Expected<CompileResult> Compilation::tryPredicted(ClusterChoice &choice) {
+llvm::Expected<Tried> Compilation::tryPredicted(ClusterChoice &choice) {
   auto tried = tryClusters(choice);
   if (tried || choice.mode != "auto")
     return tried;
@@ -179,9 +215,9 @@ llvm::Expected<CompileResult> Compilation::tryPredicted(ClusterChoice &choice) {
 /// tryPredicted() with large feature maps kept on chip, or as they would lie
 /// otherwise, whichever takes fewer cycles: what a plan gains by the one and
 /// loses by the other shows in the whole network only.
-llvm::Expected<CompileResult> Compilation::tryLayouts(ClusterChoice &choice) {
+llvm::Expected<Tried> Compilation::tryLayouts(ClusterChoice &choice) {
   auto kept = tryPredicted(choice);
-  if (!kept || !keepsLargeMaps(kept->decisionsJson))
+  if (!kept || !keepsLargeMaps(kept->result.decisionsJson))
     return kept;
   keepLarge = false;
   auto plain = tryClusters(choice);
@@ -190,46 +226,23 @@ llvm::Expected<CompileResult> Compilation::tryLayouts(ClusterChoice &choice) {
     llvm::consumeError(plain.takeError());
     return kept;
   }
-  auto with = cyclesOf(*kept->program, options.sparse.sample);
+  auto with = kept->cycles(options.sparse.sample);
   if (!with)
     return with.takeError();
-  auto without = cyclesOf(*plain->program, options.sparse.sample);
+  auto without = plain->cycles(options.sparse.sample);
   if (!without)
     return without.takeError();
-  keepLarge = with->total <= without->total;
+  keepLarge = (*with)->total <= (*without)->total;
   return keepLarge ? std::move(kept) : std::move(plain);
 }
 
-/// Where engines wait for banks of the state buffer, also compiles with results
-/// in other banks than operands, and keeps what takes fewer cycles. With more
-/// memory a plan that begins at its start shares fewer banks: without this a
-/// larger memory would be slower.
-llvm::Expected<CompileResult> Compilation::tryBanks(const ClusterChoice &choice,
-                                                    CompileResult dense) {
-  if (machine.sb.banks < 2)
-    return std::move(dense);
-  auto before = cyclesOf(*dense.program, options.sparse.sample);
-  if (!before)
-    return before.takeError();
-  if (before->bankWaits * kBankWaits < before->total)
-    return std::move(dense);
-  banksApart = true;
-  auto apart = tryClusters(choice);
-  banksApart = false;
-  if (!apart) {
-    llvm::consumeError(apart.takeError());
-    return std::move(dense);
-  }
-  auto after = cyclesOf(*apart->program, options.sparse.sample);
-  if (!after)
-    return after.takeError();
-  banksApart = after->total < before->total;
-  CompileResult best = std::move(banksApart ? *apart : dense);
+/// What was found of the placement of results, for reports.
+static DictionaryAttr banksDecisionFor(Builder builder, uint64_t apart,
+                                       uint64_t low) {
   const std::string reason = llvm::formatv(
       "the whole network takes {0} cycles with results in other banks than "
       "their operands, {1} with results as low as they fit",
-      after->total, before->total);
-  Builder builder(&context);
+      apart, low);
   auto number = [&](llvm::StringRef name, uint64_t cycles) {
     return builder.getNamedAttr(
         name, builder.getI64IntegerAttr(static_cast<int64_t>(cycles)));
@@ -237,17 +250,53 @@ llvm::Expected<CompileResult> Compilation::tryBanks(const ClusterChoice &choice,
   auto text = [&](llvm::StringRef name, llvm::StringRef value) {
     return builder.getNamedAttr(name, builder.getStringAttr(value));
   };
-  banksDecision = builder.getDictionaryAttr(
+  return builder.getDictionaryAttr(
       {builder.getNamedAttr(
            "alternatives",
-           builder.getDictionaryAttr({number("banks-apart", after->total),
-                                      number("low-addresses", before->total)})),
-       text("choice", banksApart ? "banks-apart" : "low-addresses"),
+           builder.getDictionaryAttr(
+               {number("banks-apart", apart), number("low-addresses", low)})),
+       text("choice", apart < low ? "banks-apart" : "low-addresses"),
        text("reason", reason)});
+}
+
+/// Where engines wait for banks of the state buffer, also compiles with results
+/// in other banks than operands, and keeps what takes fewer cycles. With more
+/// memory a plan that begins at its start shares fewer banks: without this a
+/// larger memory would be slower. Both programs are the same up to the plan.
+llvm::Expected<Tried> Compilation::tryBanks(const ClusterChoice &choice,
+                                            Tried dense) {
+  if (machine.sb.banks < 2)
+    return std::move(dense);
+  auto measured = dense.cycles(options.sparse.sample);
+  if (!measured)
+    return measured.takeError();
+  const NetworkCycles before = **measured;
+  if (before.bankWaits * kBankWaits < before.total)
+    return std::move(dense);
+  (*dense.assigned)->setAttr(npu::kBanksApartAttr, UnitAttr::get(&context));
+  auto apart = runTrial(choice, *dense.assigned, Phase::Plan);
+  if (!apart) {
+    llvm::consumeError(apart.takeError());
+    return std::move(dense);
+  }
+  auto after = apart->cycles(options.sparse.sample);
+  if (!after)
+    return after.takeError();
+  const uint64_t cycles = (*after)->total;
+  banksApart = cycles < before.total;
+  banksDecision = banksDecisionFor(Builder(&context), cycles, before.total);
+  std::vector<PhaseTime> times = dense.result.times;
+  Tried best = std::move(banksApart ? *apart : dense);
   // Both were compiled before it was known.
-  best.decisionsJson =
-      joinDecisions(best.decisionsJson, programDecision(banksDecision));
-  best.program->decisionsJson = best.decisionsJson;
+  CompileResult &result = best.result;
+  if (banksApart)
+    result.times.insert(result.times.begin(), times.begin(),
+                        llvm::find_if(times, [](const PhaseTime &time) {
+                          return time.phase == Phase::Plan;
+                        }));
+  result.decisionsJson =
+      joinDecisions(result.decisionsJson, programDecision(banksDecision));
+  result.program->decisionsJson = result.decisionsJson;
   return best;
 }
 
@@ -256,9 +305,14 @@ llvm::Expected<CompileResult> Compilation::tryBanks(const ClusterChoice &choice,
 /// network; a choice or a rule that was requested is only compared with none.
 /// True if `result` is the finished program.
 llvm::Expected<bool> Compilation::measureChoices() {
+  auto start = std::chrono::steady_clock::now();
+  if (llvm::Error error = bindCommon())
+    return error;
+  const std::chrono::duration<double> binding =
+      std::chrono::steady_clock::now() - start;
   std::vector<ClusterChoice> choices{{clusters, true, denseReason}};
   const bool open = clusters == "auto" && options.sparse.rule == "cost";
-  std::optional<CompileResult> best;
+  std::optional<Tried> best;
   std::optional<NetworkCycles> least;
   for (size_t i = 0; i < choices.size(); ++i) {
     ClusterChoice choice = choices[i];
@@ -267,7 +321,7 @@ llvm::Expected<bool> Compilation::measureChoices() {
       tried = tryBanks(choice, std::move(*tried));
     if (!tried)
       return tried.takeError();
-    auto use = clusterUseOf(*tried->program);
+    auto use = clusterUseOf(*tried->result.program);
     if (!use)
       return use.takeError();
     if (i == 0 && use->scatters && open)
@@ -275,37 +329,47 @@ llvm::Expected<bool> Compilation::measureChoices() {
     if (i == 0 && use->runs)
       choices.push_back({"off", false, kComparedReason.str()});
     if (choices.size() > 1) {
-      auto cycles = cyclesOf(*tried->program, options.sparse.sample);
+      auto cycles = tried->cycles(options.sparse.sample);
       if (!cycles)
         return cycles.takeError();
-      if (best && (!open || cycles->total >= least->total)) {
+      if (best && (!open || (*cycles)->total >= least->total)) {
         if (choice.mode == "off")
-          measured = measuredText(*cycles, *least);
+          measured = measuredText(**cycles, *least);
         continue;
       }
       if (choice.mode == "off") {
         choice.reason = llvm::formatv("the whole network takes {0} cycles with "
                                       "the sparse cluster, {1} without",
-                                      least->total, cycles->total);
-        tried->decisionsJson = giveReason(tried->decisionsJson, choice.reason);
-        tried->program->decisionsJson = tried->decisionsJson;
+                                      least->total, (*cycles)->total);
+        CompileResult &result = tried->result;
+        result.decisionsJson = giveReason(result.decisionsJson, choice.reason);
+        result.program->decisionsJson = result.decisionsJson;
       }
-      least = std::move(*cycles);
+      least = **cycles;
     }
     choose(choice);
     best = std::move(*tried);
   }
+  bound = {};
   if (options.afterPass || options.stopAfter != Phase::Emit)
     return false;
-  for (PhaseTime &time : best->times)
-    result.times.push_back(time);
-  best->times = std::move(result.times);
-  result = std::move(*best);
-  if (!measured.empty()) {
-    result.decisionsJson = addMeasured(result.decisionsJson, measured);
-    result.program->decisionsJson = result.decisionsJson;
-  }
+  finishWith(std::move(best->result), binding.count());
   return true;
+}
+
+/// The program that was found is that of this compilation, whose phases before
+/// have run; all programs shared \p binding seconds of assign.
+void Compilation::finishWith(CompileResult best, double binding) {
+  for (PhaseTime &time : best.times)
+    result.times.push_back(
+        {time.phase,
+         time.seconds + (time.phase == Phase::Assign ? binding : 0)});
+  best.times = std::move(result.times);
+  result = std::move(best);
+  if (measured.empty())
+    return;
+  result.decisionsJson = addMeasured(result.decisionsJson, measured);
+  result.program->decisionsJson = result.decisionsJson;
 }
 
 } // namespace ashlar::pipelines
