@@ -94,8 +94,11 @@ static void multiply(llvm::MutableArrayRef<char> to,
       continue;
     }
     const size_t count = std::min<size_t>(run, to.size() / width);
+    // Bytes that are written could be those of the factors, for all that a
+    // compiler knows: read again each time, they would keep it from vectors.
+    const double factor = factors[c];
     for (size_t i = 0; i < count; ++i)
-      multiply(to.data() + i * width, factors[c]);
+      multiply(to.data() + i * width, factor);
     to = to.drop_front(count * width);
   }
 }

@@ -166,9 +166,13 @@ static void countEntries(TileProblem &problem, const EncodedWeights &weights,
       for (int64_t c = 0; c < inPerGroup; ++c) {
         const uint64_t count = problem.issuesZeros ? taps : counts[c];
         addKernel(crowds[first + c - range.first], count);
-        if (waits && count > 0)
-          shares[first + c - range.first].push_back(
-              {static_cast<uint32_t>(lane), static_cast<uint32_t>(count)});
+        if (!waits || count == 0)
+          continue;
+        auto &own = shares[first + c - range.first];
+        if (own.empty())
+          own.reserve(column.cols - lane);
+        own.push_back(
+            {static_cast<uint32_t>(lane), static_cast<uint32_t>(count)});
       }
     }
     std::vector<uint32_t> counts;
