@@ -7,6 +7,13 @@
 
 include "dialects/ISA/ISABase.td"
 
+/// Loops over the results of a lane: with groups of lanes, a step of dimension 1
+/// has several.
+def DrainedResults : ISA_Loops<
+    ["$n0",
+     "uint64_t($n1) * (!$fromTcu && $groupLanes ? ($cols + $groupLanes - 1) / $groupLanes : 1)",
+     "$n2"], ["0", "1", "2"]>;
+
 def ISA_ActDrainOp : ISA_Op<"ActDrain", "act.drain", 0x30, ["act"]> {
   let summary = "Drain PSUM to SB through the epilogue.";
   let description = [{
@@ -43,6 +50,13 @@ def ISA_ActDrainOp : ISA_Op<"ActDrain", "act.drain", 0x30, ["act"]> {
     have equal tiles, in the same order of units. With `mapped` lane c takes the
     accumulators of the lane whose number, below `cols`, is in its record in
     place of alpha; its record, residual and result stay its own.
+
+    In a drain of PSUM, `groupLanes` L > 0 says that the lanes are those of
+    G = cols / L results which follow each other in dimension 1: with
+    l = c mod L, lane c has the record of lane c and stores the result
+    (i0, i1*G + c div L, i2) in partition dstPart + l, and reads the residual
+    there from partition resPart + l; blocks begin at l = 0. Strides of the
+    result, the residual and the counters count results, those of PSUM steps.
 
     Mode raw64 stores the low bytes of the entry; of an encoded word (pe.load in
     mode select) mantissa and exponent cell, the cell at the place that
@@ -128,7 +142,7 @@ def ISA_ActDrainOp : ISA_Op<"ActDrain", "act.drain", 0x30, ["act"]> {
     U<"countStride0", 14, 11, 22, "counters", "counter stride of dimension 0">,
     U<"countStride1", 14, 11, 36, "counters", "counter stride of dimension 1">,
     U<"countStride2", 14, 11, 50, "counters", "counter stride of dimension 2">,
-    U<"groupLanes", 12, 12, 0, "lanes", "lanes of one group, with fromTcu; 0: all lanes are of group `group`">,
+    U<"groupLanes", 12, 12, 0, "lanes", "lanes of one group of units or, without fromTcu, of one result; 0: all of them">,
     Flag<"mapped", 12, 12, "with fromTcu: the records say whose accumulators a lane takes">,
     USince<2, "ownXr", 10, 12, 13, "register", "merges the exponents that the blocks have of their own">,
     FlagSince<2, "keepOwn", 12, 23, "those exponents are merged">,
@@ -144,9 +158,11 @@ def ISA_ActDrainOp : ISA_Op<"ActDrain", "act.drain", 0x30, ["act"]> {
          StridedBy<["$paramAlongSteps ? uint64_t($n0) * $n1 * $n2 : 1"], ["16"]>,
          "$hasScale || $hasBias || $hasExp || $alphaFromParam || $mapped",
          "$paramAlongSteps ? 1 : $cols", "16">,
-    Tensor<"res", Read, "residual", Loops3, "$resMode", channels="$cols">,
-    Tensor<"dst", Write, "result", Loops3, channels="$cols">,
-    Cluster<"Counts", Write, "$counts", "1", Loops3, "$counted", "!$countClear",
+    Tensor<"res", Read, "residual", DrainedResults, "$resMode",
+           channels="!$fromTcu && $groupLanes ? $groupLanes : $cols">,
+    Tensor<"dst", Write, "result", DrainedResults,
+           channels="!$fromTcu && $groupLanes ? $groupLanes : $cols">,
+    Cluster<"Counts", Write, "$counts", "1", DrainedResults, "$counted", "!$countClear",
             "counts", "count">,
     Scale<"dst", "$mode != DrainMode::Raw64 || $typed", "$cellFromXr",
           "$keepOwn">,

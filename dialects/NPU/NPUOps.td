@@ -39,13 +39,15 @@ class NPU_ConvOp<string mnemonic, list<string> layoutMethods,
 def NPU_PeConvOp : NPU_ConvOp<"pe.conv", ["refuseOperand", "refuseResult"],
                               (ins NPU_Decision<NPU_QuantAttr>:$quant,
                                    DefaultValuedOptionalAttr<NPU_StationaryAttr,
-        "::ashlar::npu::Stationary::Weights">:$stationary)> {
+        "::ashlar::npu::Stationary::Weights">:$stationary,
+                                   DefaultValuedOptionalAttr<I64Attr, "1">:$packed_rows)> {
   let summary = "convolution on the dense array with its drain epilogue";
   let description = [{
     `acc = conv(x, w)` exactly (docs/Numerics.md, accumulate), then per output
     channel `* scale`, `+ bias`, `+ residual`, `function`, and conversion to
     the result's storage. Spatial rank 1 to 3; `pads` lists all begins, then
-    all ends.
+    all ends. `packed_rows` rows of results are side by side in the columns of
+    the array (docs/Machine.md 4).
 
     Constraints:
     - npu_pe_conv_c1: `x` and `w` have `!bfp.block` element types along axis 1,
@@ -59,6 +61,9 @@ def NPU_PeConvOp : NPU_ConvOp<"pe.conv", ["refuseOperand", "refuseResult"],
     - npu_pe_conv_c6: integer factors have `quant`, encoded ones have none; it
       has a zero point for each factor of 8 bits, maybe one for weights of 16
       bits, and one for a result of 8 bits, each a value of its type.
+    - npu_pe_conv_c7: `packed_rows` is 1, or from 2 to the rows of the result of
+      a convolution of spatial rank 2 or 3, a single group and stationary
+      weights.
 
     Example:
     ```mlir

@@ -247,8 +247,25 @@ bool readsInside(const AccessPattern &pattern, ArrayRef<int64_t> source) {
 
 } // namespace
 
+/// npu_pe_conv_c7.
+static LogicalResult checkPackedRows(PeConvOp op) {
+  const auto rows = static_cast<int64_t>(op.getPackedRows());
+  if (rows == 1)
+    return success();
+  ArrayRef<int64_t> result = shapeOf(op.getY());
+  const int64_t height = result.size() > 3 ? result[result.size() - 2] : 1;
+  if (rows >= 2 && rows <= height && op.getGroup() == 1 &&
+      !hasStationaryActivations(op))
+    return success();
+  return op.emitOpError() << "packs " << rows << " of " << height
+                          << " rows, expected 1, or at most all rows of a "
+                             "convolution of one group with stationary weights";
+}
+
 LogicalResult PeConvOp::verify() {
   if (failed(checkConv(*this, 3))) // npu_pe_conv_c1, c3 to c5
+    return failure();
+  if (failed(checkPackedRows(*this))) // npu_pe_conv_c7
     return failure();
   return checkQuant(*this); // npu_pe_conv_c6
 }

@@ -5,6 +5,7 @@
 #include "ashlar/Analysis/DenseCycles.h"
 
 #include "ashlar/Analysis/Cost/OperationCycles.h"
+#include "ashlar/Analysis/RowPacking.h"
 #include "ashlar/Analysis/StorageType.h"
 #include "ashlar/Analysis/TileBuffers.h"
 #include "ashlar/Machine/Ports.h"
@@ -24,9 +25,10 @@ namespace {
 /// of windows fill one half of PSUM while the other half drains.
 class DensePipeline {
 public:
-  /// `result`: the fold in which the drain writes.
-  DensePipeline(npu::PeConvOp conv, const Lanes &lanes, const Lanes &result,
-                const machine::Description &machine);
+  /// `rows`: of results in a step; `result`: the fold in which the drain
+  /// writes.
+  DensePipeline(npu::PeConvOp conv, int64_t rows, const Lanes &lanes,
+                const Lanes &result, const machine::Description &machine);
 
   /// Continues where `other` ends: the array streams while ACT drains the last
   /// sums of the product before.
@@ -122,6 +124,7 @@ private:
                 bool inPieces);
 
   const machine::Description &machine;
+  int64_t rows;                                ///< of results in a step
   int64_t lanes, drained, passes, weightBytes; ///< of x, of drains
   int64_t xBytes, stride, residual; ///< bytes, elements, bytes (0: none)
   StorageType stored;
@@ -131,10 +134,10 @@ private:
   State state;
 };
 
-DensePipeline::DensePipeline(npu::PeConvOp conv, const Lanes &lanes,
-                             const Lanes &result,
+DensePipeline::DensePipeline(npu::PeConvOp conv, int64_t rows,
+                             const Lanes &lanes, const Lanes &result,
                              const machine::Description &machine)
-    : machine(machine), lanes(lanes.count), drained(result.count),
+    : machine(machine), rows(rows), lanes(lanes.count), drained(result.count),
       function(drainFunction(conv)) {
   const StorageType x = activationStorage(conv), w = weightStorage(conv);
   passes = static_cast<int64_t>(
@@ -152,6 +155,7 @@ DensePipeline::DensePipeline(npu::PeConvOp conv, const Lanes &lanes,
   partition::Positions4 extent{out[0], 1, 1, 1};
   for (size_t i = 2; i < out.size(); ++i)
     extent[4 - out.size() + i] = out[i];
+  extent[2] = llvm::divideCeilSigned(extent[2], rows);
   findGroups(extent);
 }
 
@@ -207,10 +211,10 @@ int64_t DensePipeline::streamOf(const Box &box) const {
 }
 
 int64_t DensePipeline::drainOf(const Box &box, int64_t columns) const {
-  const Box line{1, box.positions()};
+  const Box line{1, box.positions() * rows};
   return std::max(
       static_cast<int64_t>(
-          machine::actDrain(machine, columns, line.width, function).issue),
+          machine::actDrain(machine, columns, box.positions(), function).issue),
       claim(accesses(line, stored.bytes(), 1, line.width) +
             (residual > 0 ? accesses(line, residual, 1, line.width) : 0)));
 }
@@ -261,7 +265,8 @@ DenseCycles denseCycles(npu::PeConvOp conv, const Lanes &lanes,
                         llvm::ArrayRef<ColumnTile> columns,
                         const machine::Description &machine,
                         const Lanes &result) {
-  DensePipeline pipeline(conv, lanes, result, machine);
+  const int64_t rows = columns.empty() ? 1 : columns.front().packing.rows;
+  DensePipeline pipeline(conv, rows, lanes, result, machine);
   pipeline.add(columns);
   return pipeline.take();
 }
@@ -271,10 +276,14 @@ DenseCycles denseCycles(llvm::ArrayRef<npu::PeConvOp> convs, const Lanes &lanes,
                         const Lanes &result) {
   std::optional<DensePipeline> before;
   for (npu::PeConvOp conv : convs) {
-    DensePipeline pipeline(conv, lanes, result, machine);
+    ProductShape product = productShape(conv);
+    if (packableRows(conv, machine).size() > 1)
+      product.packing = rowPacking(
+          conv, choosePacking(conv, lanes, machine, result).chosen().rows);
+    DensePipeline pipeline(conv, product.packing.rows, lanes, result, machine);
     if (before)
       pipeline.follow(*before);
-    pipeline.add(planStationary(productShape(conv), machine));
+    pipeline.add(planStationary(product, machine));
     before.emplace(std::move(pipeline));
   }
   return before ? before->take() : DenseCycles();

@@ -72,6 +72,41 @@ int64_t columnsToBoundary(const ProductShape &product, int64_t output,
 
 } // namespace
 
+std::optional<int64_t> RowPacking::tapOf(int64_t row, int64_t tap) const {
+  const int64_t x = tap % width, y = tap / width % height();
+  const int64_t offset = y - row * stride;
+  if (offset < 0 || offset % dilation != 0 || offset / dilation >= kernel)
+    return std::nullopt;
+  const int64_t depth = tap / width / height();
+  return (depth * kernel + offset / dilation) * width + x;
+}
+
+std::optional<WeightPlace>
+weightPlace(const ColumnTile &column, const StationaryTile &tile, int64_t col) {
+  const RowPacking &packing = column.packing;
+  if (!packing.packs())
+    return WeightPlace{column.firstOutput + col, tile.tap};
+  auto tap = packing.tapOf(col / packing.outputs, tile.tap);
+  if (!tap)
+    return std::nullopt;
+  return WeightPlace{col % packing.outputs, *tap};
+}
+
+/// Taps of the columns together, and whether any column has weights there.
+static int64_t tapsOf(const ColumnTile &column, const ProductShape &product) {
+  const RowPacking &packing = column.packing;
+  if (product.recordsOnly)
+    return 0;
+  return packing.packs() ? product.taps / packing.kernel * packing.height()
+                         : product.taps;
+}
+static bool hasTap(const RowPacking &packing, int64_t tap) {
+  for (int64_t row = 0; row < packing.rows; ++row)
+    if (packing.tapOf(row, tap))
+      return true;
+  return false;
+}
+
 /// The tiles of a column, of at most `limit` rows.
 static void addTiles(ColumnTile &column, const ProductShape &product,
                      const machine::Description &machine, int64_t limit) {
@@ -80,12 +115,15 @@ static void addTiles(ColumnTile &column, const ProductShape &product,
   int64_t inPerGroup = product.channels / product.groups;
   int64_t outPerGroup = product.outputs / product.groups;
   bool layers = needsLayers(product, cell);
-  int64_t lastOutput = column.firstOutput + column.cols - 1;
+  int64_t lastOutput =
+      std::min(column.firstOutput + column.cols, product.outputs) - 1;
   int64_t first = column.firstOutput / outPerGroup * inPerGroup;
   int64_t last = (lastOutput / outPerGroup + 1) * inPerGroup;
   first = first / cell * cell;
-  int64_t taps = product.recordsOnly ? 0 : product.taps;
-  for (int64_t tap = 0; tap < taps; ++tap)
+  const int64_t taps = tapsOf(column, product);
+  for (int64_t tap = 0; tap < taps; ++tap) {
+    if (column.packing.packs() && !hasTap(column.packing, tap))
+      continue;
     for (int64_t channel = first; channel < last;) {
       int64_t row = (product.part + channel) % partitions;
       int64_t rows = rowsOfTile(row, last - channel, limit, machine);
@@ -93,6 +131,7 @@ static void addTiles(ColumnTile &column, const ProductShape &product,
         column.tiles.push_back({tap, channel, rows, layer});
       channel += rows;
     }
+  }
 }
 
 /// True if the array, which knows of a tile what its load says, proves that the
@@ -112,8 +151,37 @@ static bool provesSums(const ProductShape &product, const ColumnTile &column) {
   return terms <= product.mostTerms;
 }
 
+/// All outputs of the packed rows.
+static ColumnTile packedColumn(const ProductShape &product,
+                               const machine::Description &machine) {
+  ColumnTile column;
+  column.packing = product.packing;
+  column.cols = product.packing.rows * product.outputs;
+  addTiles(column, product, machine,
+           std::min<int64_t>(machine.pe.rows, machine.sb.partitions));
+  return column;
+}
+
+RowPacking packingOf(const ProductShape &product,
+                     const machine::Description &machine) {
+  const RowPacking &packing = product.packing;
+  if (!packing.packs() || product.weightsMove || product.recordsOnly ||
+      product.groups != 1)
+    return {};
+  const int64_t cols = packing.rows * product.outputs;
+  if (cols > columnsInChunk(product, machine.pe.columns) ||
+      product.outputs >
+          columnsToBoundary(product, 0,
+                            static_cast<int64_t>(machine.sb.partitions)) ||
+      !provesSums(product, packedColumn(product, machine)))
+    return {};
+  return packing;
+}
+
 std::vector<ColumnTile> planStationary(const ProductShape &product,
                                        const machine::Description &machine) {
+  if (packingOf(product, machine).packs())
+    return {packedColumn(product, machine)};
   int64_t partitions = machine.sb.partitions;
   int64_t outPerGroup = product.outputs / product.groups;
   const auto allRows = std::min<int64_t>(machine.pe.rows, partitions);
@@ -183,6 +251,7 @@ std::vector<ColumnTile> cutChunks(std::vector<ColumnTile> columns,
       ColumnTile chunk;
       chunk.firstOutput = column.firstOutput;
       chunk.cols = column.cols;
+      chunk.packing = column.packing;
       chunk.begins = part == 0;
       chunk.ends = part + 1 == parts;
       chunk.parameterBytes = chunk.ends ? column.parameterBytes : 0;
@@ -206,7 +275,10 @@ int64_t tileTerms(const ProductShape &product, const ColumnTile &column,
   int64_t outPerGroup = product.outputs / product.groups;
   int64_t most = 0;
   for (int64_t lane = 0; lane < column.cols; ++lane) {
-    int64_t first = (column.firstOutput + lane) / outPerGroup * inPerGroup;
+    const std::optional<WeightPlace> place = weightPlace(column, tile, lane);
+    if (!place)
+      continue;
+    int64_t first = place->output / outPerGroup * inPerGroup;
     int64_t terms = 0;
     for (int64_t row = 0; row < tile.rows; ++row) {
       int64_t channel = tile.channel + row - first;
@@ -226,12 +298,14 @@ static bool isZeroTile(const ColumnTile &column, const StationaryTile &tile,
   int64_t inPerGroup = product.channels / product.groups;
   int64_t outPerGroup = product.outputs / product.groups;
   for (int64_t lane = 0; lane < column.cols; ++lane) {
-    int64_t output = column.firstOutput + lane;
-    int64_t first = output / outPerGroup * inPerGroup;
+    const std::optional<WeightPlace> place = weightPlace(column, tile, lane);
+    if (!place)
+      continue;
+    int64_t first = place->output / outPerGroup * inPerGroup;
     int64_t begin = std::max(tile.channel, first);
     int64_t end = std::min(tile.channel + tile.rows, first + inPerGroup);
     for (int64_t c = begin; c < end; ++c)
-      if (weights.mantissa(output, tile.tap, c - first) != 0)
+      if (weights.mantissa(place->output, place->tap, c - first) != 0)
         return false;
   }
   return true;
@@ -361,6 +435,21 @@ static void setConvShape(ProductShape &product, Op conv) {
   product.weightFormat = weightFormatOf(conv);
 }
 
+RowPacking rowPacking(npu::PeConvOp conv, int64_t rows) {
+  RowPacking packing;
+  auto w = shapeOf(conv.getW());
+  if (rows <= 1 || w.size() < 4)
+    return packing;
+  packing.rows = rows;
+  packing.outputs = w[0];
+  packing.kernel = w[w.size() - 2];
+  packing.width = w.back();
+  const size_t height = w.size() - 4;
+  packing.stride = conv.getStrides()[height];
+  packing.dilation = conv.getDilations()[height];
+  return packing;
+}
+
 /// Products of `op` that the widths of its factors prove to fit; integers are
 /// far from the limit.
 static int64_t mostTermsOf(Operation *op, const ProductShape &product) {
@@ -380,6 +469,7 @@ ProductShape productShape(Operation *op) {
   product.recordsOnly = isa<npu::TcuConvOp>(op);
   if (auto conv = dyn_cast<npu::PeConvOp>(op)) {
     setConvShape(product, conv);
+    product.packing = rowPacking(conv, conv.getPackedRows());
   } else if (auto conv = dyn_cast<npu::TcuConvOp>(op)) {
     setConvShape(product, conv);
   } else if (auto matmul = dyn_cast<npu::PeMatmulOp>(op)) {

@@ -154,7 +154,8 @@ void ActionCounter::of(const isa::ActDrain &op, Sink &sink) {
   } else {
     sink.add(Action::PsumRead, times(8, results));
   }
-  const uint64_t positions = results / op.cols;
+  const uint64_t lanes = !op.fromTcu && op.groupLanes ? op.groupLanes : op.cols;
+  const uint64_t positions = results / lanes;
   addEpilogue(op, results, sink.counts);
   if (op.hasScale || op.hasBias || op.hasExp || op.alphaFromParam || op.mapped)
     sink.add(Action::SbRead,
@@ -168,7 +169,7 @@ void ActionCounter::of(const isa::ActDrain &op, Sink &sink) {
     sink.add(Action::XmWrite,
              op.dstOrientation == isa::Orientation::F
                  ? times(op.cols, freeCells(machine, positions, true))
-                 : times(positions, sink.cellRows(op.dstPart, op.cols)));
+                 : times(positions, sink.cellRows(op.dstPart, lanes)));
   if (op.mode == isa::DrainMode::F32 || op.mode == isa::DrainMode::Block)
     sink.add(Action::XrRead, 4);
   if (op.mode != isa::DrainMode::Raw64 || op.typed)

@@ -371,6 +371,7 @@ llvm::Error Compilation::assign() {
       lanes.policy = options.pciPolicy;
       manager.addPass(npu::createFoldLanes(lanes));
     }
+    manager.addPass(npu::createPackRows());
     manager.addPass(npu::createSpreadMaps({keepLarge}));
   });
 }

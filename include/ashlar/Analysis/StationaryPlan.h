@@ -12,9 +12,30 @@
 #include "dialects/NPU/NPUDialect.h"
 #include "mlir/IR/Operation.h"
 #include "llvm/ADT/SmallVector.h"
+#include <optional>
 #include <vector>
 
 namespace ashlar::analysis {
+
+/// Results of neighbouring rows of a map side by side in the columns of the
+/// array: row r of a step is in columns [r * outputs, (r + 1) * outputs). Each
+/// reads the taps of its own window, so all together read those of a higher
+/// kernel, whose weights for a row are zero where the row has no tap.
+struct RowPacking {
+  int64_t rows = 1;    ///< of results in a step
+  int64_t outputs = 0; ///< of one row
+  /// Height and width of the kernel, and stride and dilation of its height.
+  int64_t kernel = 1, width = 1, stride = 1, dilation = 1;
+
+  bool packs() const { return rows > 1; }
+  /// Rows of the kernel that all rows of a step read.
+  int64_t height() const {
+    return (rows - 1) * stride + (kernel - 1) * dilation + 1;
+  }
+  /// The tap of the kernel that result row `row` has at tap `tap` of the higher
+  /// kernel, if any; depth comes before height, width after it.
+  std::optional<int64_t> tapOf(int64_t row, int64_t tap) const;
+};
 
 /// Rows of the array filled from input channels [channel, channel + rows) of
 /// one kernel tap. Weights of other channel groups are zero in it.
@@ -36,6 +57,7 @@ struct ColumnTile {
   /// all records in one partition when they follow the steps.
   int64_t parameterBytes = 16;
   std::vector<StationaryTile> tiles;
+  RowPacking packing; ///< its columns are those of several rows of results
   /// The sums begin with the first of these tiles, and are complete with the
   /// last: then they leave, for which the records are needed.
   bool begins = true, ends = true;
@@ -63,6 +85,7 @@ struct ProductShape {
   int64_t outputUnit = 1;
   /// Partition of input channel 0.
   int64_t part = 0;
+  RowPacking packing; ///< that the operation asks for
   /// Partitions where a column tile of results has to end (partition of
   /// output 0 in the result and in the residual).
   llvm::SmallVector<int64_t, 2> resultParts{0};
@@ -70,6 +93,19 @@ struct ProductShape {
 
 std::vector<ColumnTile> planStationary(const ProductShape &product,
                                        const machine::Description &);
+
+/// The packing that the product asks for; none where one column tile cannot
+/// hold all outputs of its rows.
+RowPacking packingOf(const ProductShape &product,
+                     const machine::Description &machine);
+
+/// Where a column of a stationary tile has its weights: an output and a tap of
+/// the operation's own kernel; nothing: the column has none at this tap.
+struct WeightPlace {
+  int64_t output = 0, tap = 0;
+};
+std::optional<WeightPlace> weightPlace(const ColumnTile &column,
+                                       const StationaryTile &tile, int64_t col);
 
 /// True if the product is cut into the same columns when its result begins
 /// `start` channels after partition 0.
@@ -122,6 +158,9 @@ bool isProduct(mlir::Operation *op);
 
 /// The product of such an operation.
 ProductShape productShape(mlir::Operation *op);
+
+/// `rows` rows of results of a convolution with a height side by side.
+RowPacking rowPacking(npu::PeConvOp conv, int64_t rows);
 
 /// How memory holds the left and the right factor of such an operation.
 StorageType activationStorage(mlir::Operation *op);

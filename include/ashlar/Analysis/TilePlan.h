@@ -112,11 +112,13 @@ std::vector<int64_t> sourceLanes(const TileProblem &problem);
 /// Input channels that a column of outputs reads.
 ChannelRange channelsOf(const TileProblem &problem, size_t column);
 
-/// Channels that share a plane of exponent cells in the sparse cluster: the
-/// longest plane that `dma.tile` knows, whose blocks divide those of the
-/// feature map and its partitions; 0 if there is none. An exponent is repeated
-/// in every plane of its block.
-int64_t cellPlane(const numerics::BlockFormat &format,
+/// Channels that share a plane of exponent cells in the sparse cluster: a
+/// length that `dma.tile` knows, whose blocks divide those of the feature map
+/// and its partitions; 0 if there is none. An exponent is repeated in every
+/// plane of its block. Queues load whole planes: of all lengths the one with
+/// which the busiest queue loads fewest planes of `channels` channels and their
+/// cells, the longest among equals.
+int64_t cellPlane(const numerics::BlockFormat &format, int64_t channels,
                   const machine::Description &machine);
 
 /// The problem of a convolution, `npu.pe.conv` or `npu.tcu.conv`, for results

@@ -39,10 +39,26 @@ public:
         inPerGroup(product.shape.channels / product.shape.groups),
         outPerGroup(product.shape.outputs / product.shape.groups) {}
 
-  /// Channel of the group of `col` that row `row` holds, or -1: zero weight.
+  int16_t mantissa(const StationaryTile &tile, int64_t row, int64_t col) const {
+    auto place = analysis::weightPlace(column, tile, col);
+    int64_t channel = place ? groupChannel(tile, row, place->output) : -1;
+    return channel < 0 ? 0
+                       : weights.mantissa(place->output, place->tap, channel);
+  }
+  /// Cell of rows [row, row + count): that of the one block they hold.
+  int8_t cell(const StationaryTile &tile, int64_t row, int64_t count,
+              int64_t col) const {
+    auto place = analysis::weightPlace(column, tile, col);
+    for (int64_t i = row; place && i < std::min(row + count, tile.rows); ++i)
+      if (int64_t channel = groupChannel(tile, i, place->output); channel >= 0)
+        return weights.cell(place->output, place->tap, channel);
+    return -128;
+  }
+
+private:
+  /// Channel of the group of `output` that row `row` holds, or -1: zero weight.
   int64_t groupChannel(const StationaryTile &tile, int64_t row,
-                       int64_t col) const {
-    int64_t output = column.firstOutput + col;
+                       int64_t output) const {
     int64_t channel = tile.channel + row - output / outPerGroup * inPerGroup;
     if (channel < 0 || channel >= inPerGroup)
       return -1;
@@ -50,22 +66,7 @@ public:
       return -1;
     return channel;
   }
-  int16_t mantissa(const StationaryTile &tile, int64_t row, int64_t col) const {
-    int64_t channel = groupChannel(tile, row, col);
-    return channel < 0
-               ? 0
-               : weights.mantissa(column.firstOutput + col, tile.tap, channel);
-  }
-  /// Cell of rows [row, row + count): that of the one block they hold.
-  int8_t cell(const StationaryTile &tile, int64_t row, int64_t count,
-              int64_t col) const {
-    for (int64_t i = row; i < std::min(row + count, tile.rows); ++i)
-      if (int64_t channel = groupChannel(tile, i, col); channel >= 0)
-        return weights.cell(column.firstOutput + col, tile.tap, channel);
-    return -128;
-  }
 
-private:
   const ColumnTile &column;
   const EncodedWeights &weights;
   int64_t inPerGroup, outPerGroup;
@@ -313,6 +314,8 @@ std::vector<uint8_t> packParameters(const StreamedProduct &product,
   std::vector<uint8_t> bytes;
   for (int64_t lane = 0; lane < column.cols; ++lane) {
     size_t output = column.firstOutput + lane;
+    if (column.packing.packs())
+      output = lane % column.packing.outputs;
     float laneScale = output < scale.size() ? scale[output] : 1.0f;
     uint32_t laneBias = output < bias.size() ? bias[output] : 0;
     int32_t exponent = weights ? weights->scaleExponent(output) : 0;

@@ -65,6 +65,23 @@ ProductGeometry ProductGeometry::ofConv(Op conv, const TileContext &tile) {
   return geometry;
 }
 
+/// The rows of a step read the windows of a higher kernel together. Where the
+/// last step has fewer results, the others read nothing beyond what the tile
+/// holds.
+void ProductGeometry::packRows(const TileContext &tile,
+                               const machine::Description &machine) {
+  resultRows = extent[2];
+  packing = analysis::packingOf(analysis::productShape(tile.op), machine);
+  if (!packing.packs())
+    return;
+  const size_t height = tile.out.size.size() - 2;
+  extent[2] = llvm::divideCeilSigned(resultRows, packing.rows);
+  kernel[1] = packing.height();
+  stride[1] *= packing.rows;
+  dilation[1] = 1;
+  input[1] = std::min(input[1], held[1] + tile.operandRegions[0].size[height]);
+}
+
 /// One product per batch: the stationary operand changes with it.
 void ProductGeometry::addBatches(const TileContext &tile,
                                  const machine::Description &machine) {
@@ -140,8 +157,11 @@ ProductGeometry::ofMatmul(Generator &generator, const TileContext &tile) {
 
 llvm::Expected<ProductGeometry> ProductGeometry::of(Generator &generator,
                                                     const TileContext &tile) {
-  if (auto conv = dyn_cast<npu::PeConvOp>(tile.op))
-    return ofConv(conv, tile);
+  if (auto conv = dyn_cast<npu::PeConvOp>(tile.op)) {
+    ProductGeometry geometry = ofConv(conv, tile);
+    geometry.packRows(tile, generator.machine);
+    return geometry;
+  }
   if (auto conv = dyn_cast<npu::TcuConvOp>(tile.op))
     return ofConv(conv, tile);
   return ofMatmul(generator, tile);

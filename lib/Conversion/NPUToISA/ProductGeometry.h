@@ -40,6 +40,11 @@ struct ProductGeometry {
   std::array<int64_t, 3> origin{0, 0, 0}, input{1, 1, 1};
   /// Input coordinate of the first element that `x` holds.
   std::array<int64_t, 3> held{0, 0, 0};
+  /// Rows of results that a step has side by side: `extent` counts steps along
+  /// the height, `resultRows` the results there, of which the last step may
+  /// have fewer.
+  analysis::RowPacking packing;
+  int64_t resultRows = 1;
   /// Lane folds of the moving operand, the result and the residual; these are
   /// then the plain maps in memory, whose W strides are those of Ws pixels. The
   /// last two are folded alike if both are.
@@ -67,6 +72,7 @@ private:
   void addBatches(const TileContext &tile, const machine::Description &machine);
   template <typename Op>
   static ProductGeometry ofConv(Op conv, const TileContext &tile);
+  void packRows(const TileContext &tile, const machine::Description &machine);
   static llvm::Expected<ProductGeometry> ofMatmul(Generator &generator,
                                                   const TileContext &tile);
 };

@@ -21,9 +21,10 @@ static int scaleOf(Memory &memory, unsigned xr) {
 
 static void drainOnce(Engine &engine, const isa::ActDrain &op,
                       llvm::ArrayRef<uint64_t> units = {},
-                      const int64_t *planes = nullptr) {
+                      const int64_t *planes = nullptr,
+                      uint64_t firstColumn = 0) {
   Memory &memory = engine.memory;
-  Drain drain{engine, op, {}, {}, {}, 0, units, planes};
+  Drain drain{engine, op, {}, {}, {}, 0, units, planes, firstColumn};
   drain.entries = patternOf(operandPsum(op)).merged();
   drain.result = viewOf(operandDst(op));
   const EncodeTarget target = encodeTarget(op);
@@ -158,6 +159,30 @@ static void drainUnits(Engine &engine, const isa::ActDrain &op) {
   }
 }
 
+/// Calls fn(drain, column) for the lanes of each result of a step, as a drain
+/// of their own from that column on.
+template <typename Fn>
+static void forGroups(const isa::ActDrain &op, Fn fn) {
+  if (op.groupLanes == 0)
+    return fn(op, uint64_t(0));
+  const uint32_t groups = op.cols / op.groupLanes;
+  isa::ActDrain part = op;
+  part.cols = op.groupLanes;
+  part.groupLanes = 0;
+  part.dstStride1 *= static_cast<int32_t>(groups);
+  part.resStride1 *= static_cast<int32_t>(groups);
+  part.countStride1 *= groups;
+  for (uint32_t group = 0; group < groups; ++group) {
+    fn(part, uint64_t(group) * op.groupLanes);
+    // The register collects the exponents of all groups.
+    part.dstXrClear = false;
+    part.paramPart += op.groupLanes;
+    part.dstOffset += static_cast<uint32_t>(op.dstStride1);
+    part.resOffset += static_cast<uint32_t>(op.resStride1);
+    part.counts += op.countStride1;
+  }
+}
+
 void Engine::execute(const isa::ActDrain &op) {
   const bool words = !op.fromTcu && op.mode == DrainMode::Raw64;
   if (op.fromTcu || words)
@@ -167,10 +192,20 @@ void Engine::execute(const isa::ActDrain &op) {
   else if (words)
     drainWords(*this, op);
   else
-    drainOnce(*this, op);
+    forGroups(op, [&](const isa::ActDrain &part, uint64_t column) {
+      drainOnce(*this, part, {}, nullptr, column);
+    });
   if (!op.counted)
     return;
+  if (op.fromTcu) {
+    if (op.countClear)
+      clearCounters(*this, op);
+    return countDrained(op);
+  }
   if (op.countClear)
-    clearCounters(*this, op);
-  countDrained(op);
+    forGroups(op, [&](const isa::ActDrain &part, uint64_t) {
+      clearCounters(*this, part);
+    });
+  forGroups(op,
+            [&](const isa::ActDrain &part, uint64_t) { countDrained(part); });
 }

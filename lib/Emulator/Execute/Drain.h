@@ -36,6 +36,8 @@ struct Drain {
   llvm::ArrayRef<uint64_t> units = {};
   /// Sums of all units of a group, lanes op.regionStride apart, instead.
   const int64_t *planes = nullptr;
+  /// Column of lane 0, where lanes are those of several results.
+  uint64_t firstColumn = 0;
 
   /// Records of the steps where they follow them.
   std::vector<int32_t> stepExponents = {};
@@ -102,7 +104,7 @@ struct Drain {
     if (planes)
       return planes + lane * op.regionStride;
     if (!op.fromTcu)
-      return engine.memory.psum(lane, op.psum);
+      return engine.memory.psum(firstColumn + lane, op.psum);
     const uint64_t own = lanesOfGroup(op);
     return engine.memory.acc(units[lane / own],
                              op.psum + lane % own * op.regionStride);

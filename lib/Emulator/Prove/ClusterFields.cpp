@@ -9,6 +9,7 @@
 #include "ashlar/Isa/Tiles.h"
 #include "ashlar/Machine/ScatterCycles.h"
 #include "ashlar/Partition/Binding.h"
+#include "llvm/Support/MathExtras.h"
 
 using namespace ashlar;
 using namespace ashlar::emulator;
@@ -206,17 +207,38 @@ static Result checkCounted(const isa::ActDrain &op) {
   return std::nullopt;
 }
 
+/// Lanes of several results side by side. The strides of one group are those of
+/// the results times their number.
+static Result checkResultGroups(const isa::ActDrain &op) {
+  if (op.groupLanes == 0)
+    return std::nullopt;
+  if (op.cols % op.groupLanes != 0)
+    return bad("{} columns in groups of {} lanes", op.cols, op.groupLanes);
+  if (op.mode == isa::DrainMode::Raw64 || op.paramAlongSteps ||
+      op.dstOrientation != isa::Orientation::P)
+    return bad("groups of lanes in mode raw64, with parameters along the steps "
+               "or blocks along the free axis");
+  const int64_t groups = op.cols / op.groupLanes;
+  if (groups * op.n1 >= int64_t(1) << 20)
+    return bad("{} results of {} steps along dimension 1, at most 1048575",
+               groups * op.n1, op.n1);
+  for (const int64_t stride : {op.dstStride1, op.resStride1})
+    if (!llvm::isInt<32>(stride * groups))
+      return bad("stride {} of {} results in a step", stride, groups);
+  return std::nullopt;
+}
+
 Result emulator::checkCluster(const isa::ActDrain &op,
                               const Description &machine) {
   if (Result finding = checkCounted(op))
     return finding;
   if (!op.fromTcu) {
-    if (op.table != 0 || op.regionStride != 0 || op.group != 0 ||
-        op.groupLanes != 0 || op.mapped)
-      return bad("table {}, region stride {}, group {}, {} lanes of a group "
-                 "and mapped {} in a drain of PSUM",
-                 op.table, op.regionStride, op.group, op.groupLanes, op.mapped);
-    return std::nullopt;
+    if (op.table != 0 || op.regionStride != 0 || op.group != 0 || op.mapped)
+      return bad(
+          "table {}, region stride {}, group {} and mapped {} in a drain "
+          "of PSUM",
+          op.table, op.regionStride, op.group, op.mapped);
+    return checkResultGroups(op);
   }
   if (op.order != isa::DrainOrder::Block)
     return bad("order {} of a drain of the sparse cluster",

@@ -36,6 +36,9 @@ inline constexpr llvm::StringLiteral kTransposeDecisionAttr =
 inline constexpr llvm::StringLiteral kLanesDecisionAttr =
     "ashlar.decision.lanes";
 
+/// Decision of pack-rows on a convolution.
+inline constexpr llvm::StringLiteral kRowsDecisionAttr = "ashlar.decision.rows";
+
 /// Decision of spread-maps on an operation.
 inline constexpr llvm::StringLiteral kSpreadDecisionAttr =
     "ashlar.decision.spread";

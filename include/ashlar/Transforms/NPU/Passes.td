@@ -193,6 +193,27 @@ def FoldLanes : Pass<"ashlar-npu-fold-lanes", "::mlir::ModuleOp"> {
     Statistic<"numFolded", "folded", "feature maps folded into lanes">];
 }
 
+def PackRows : Pass<"ashlar-npu-pack-rows", "::mlir::ModuleOp"> {
+  let summary = "put several rows of results into idle columns of the array";
+  let description = [{
+    A convolution of Co outputs uses Co of the columns of the array. With
+    `packed_rows` = G rows of results side by side, G * Co columns work: the
+    stationary tiles are those of a kernel that covers the windows of all G rows,
+    (G - 1) * stride rows higher, with zeros where a row has no tap. A map takes
+    1 / G of the steps for each tap, and 1 / G of the steps of its drains
+    (docs/Machine.md, PE array).
+
+    A convolution of one group whose constant weights are stationary gets the G
+    with the fewest predicted cycles of array, drains and DRAM for its weights,
+    zeros included; fewer cycles of the array among equals. The decision has the
+    cycles of every alternative.
+
+    The machine is read from the module attribute `npu.target`.
+  }];
+  let statistics = [
+    Statistic<"numPacked", "packed", "convolutions with several rows in a step">];
+}
+
 def SpreadMaps : Pass<"ashlar-npu-spread-maps", "::mlir::ModuleOp"> {
   let summary = "put a second axis of few-channel maps across partitions";
   let description = [{

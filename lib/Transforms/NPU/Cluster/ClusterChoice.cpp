@@ -7,6 +7,7 @@
 
 #include "ashlar/Analysis/CounterAllocation.h"
 #include "ashlar/Analysis/DenseCycles.h"
+#include "ashlar/Analysis/RowPacking.h"
 #include "ashlar/Analysis/StorageType.h"
 #include "ashlar/Machine/Cycles.h"
 #include "ashlar/Machine/Dram.h"
@@ -62,7 +63,8 @@ static std::string obstacle(PeConvOp conv,
     return reason;
   if (!analysis::hasStreamedWeights(conv))
     return "its weights are not constant";
-  if (type.encoded && analysis::cellPlane(type.format, machine) == 0)
+  if (type.encoded &&
+      analysis::cellPlane(type.format, shapeOf(conv.getX())[1], machine) == 0)
     return "no plane of exponent cells has its blocks";
   if (above(w.drop_front(2), 255) || above(conv.getStrides(), 15) ||
       above(conv.getDilations(), 63) || above(x.drop_front(2), 65535) ||
@@ -191,27 +193,37 @@ int64_t Chooser::weightCycles(PeConvOp conv, double kept) const {
       machine, static_cast<uint64_t>(elements * (bits / 8 + 1.0 / block))));
 }
 
-/// The array, with `columns` of stationary tiles and `fetch` cycles of DRAM for
-/// their weights.
-void Chooser::predictDense(Candidate &candidate,
-                           llvm::ArrayRef<analysis::ColumnTile> columns,
-                           int64_t fetch) const {
+/// The array, with `fetch` cycles of DRAM for the weights of one row of results
+/// at a time, and `weights` if they are constants.
+void Chooser::predictDense(Candidate &candidate, int64_t fetch,
+                           const analysis::EncodedWeights *weights) const {
   PeConvOp conv = candidate.conv;
   const int64_t fill = static_cast<int64_t>(
       machine.pe.rows + machine.pe.columns + machine.act.latency);
-  const analysis::DenseCycles plain =
-      analysis::denseCycles(conv, analysis::Lanes(), columns, machine);
+  auto cyclesOf = [&](const analysis::PackedRows &own) {
+    return std::max(own.cycles.total,
+                    (own.rows == 1 ? fetch : own.fetch) + fill);
+  };
+  auto best = [&](const analysis::PackingChoice &choice) {
+    int64_t cycles = INT64_MAX;
+    for (const analysis::PackedRows &own : choice.alternatives)
+      cycles = std::min(cycles, cyclesOf(own));
+    return cycles;
+  };
+  const analysis::PackingChoice packed = analysis::choosePacking(
+      conv, analysis::Lanes(), machine, analysis::Lanes(), weights);
+  const analysis::DenseCycles &plain = packed.alternatives.front().cycles;
   candidate.drain = plain.drain;
-  candidate.plain = std::max(plain.total, fetch + fill);
+  candidate.plain = best(packed);
   candidate.folded = candidate.plain;
   auto shape = shapeOf(conv.getX());
   if (analysis::mayReadLanes(conv))
     for (const analysis::Lanes &fold :
          analysis::laneFolds(shape[1], shape.back(), machine))
-      candidate.folded = std::min(
-          candidate.folded,
-          std::max(analysis::denseCycles(conv, fold, columns, machine).total,
-                   fetch + fill));
+      candidate.folded =
+          std::min(candidate.folded,
+                   best(analysis::choosePacking(conv, fold, machine,
+                                                analysis::Lanes(), weights)));
   // The other stationary operand streams other vectors, drained as many.
   auto decision = conv->getAttrOfType<DictionaryAttr>(kStationaryDecisionAttr);
   auto all = decision ? decision.getAs<DictionaryAttr>("alternatives")
@@ -254,11 +266,11 @@ void Chooser::predict(PeConvOp conv) {
     int64_t kept = candidate.tiles - candidate.zeroTiles;
     fetch = weightCycles(conv, static_cast<double>(kept) /
                                    std::max<int64_t>(candidate.tiles, 1));
-    predictDense(candidate, columns, fetch);
+    predictDense(candidate, fetch, &weights);
     if (candidate.obstacle.empty() && policy.mode != "off")
       planSparse(candidate, weights);
   } else {
-    predictDense(candidate, columns, fetch);
+    predictDense(candidate, fetch, nullptr);
   }
   numbers[conv] = candidates.size();
   candidates.push_back(std::move(candidate));

@@ -102,9 +102,8 @@ public:
   std::vector<Candidate> candidates;
 
 private:
-  void predictDense(Candidate &candidate,
-                    llvm::ArrayRef<analysis::ColumnTile> columns,
-                    int64_t fetch) const;
+  void predictDense(Candidate &candidate, int64_t fetch,
+                    const analysis::EncodedWeights *weights) const;
   int64_t weightCycles(PeConvOp conv, double kept) const;
   void planSparse(Candidate &candidate,
                   const analysis::EncodedWeights &weights) const;
