@@ -24,6 +24,12 @@ int64_t partCycles(const machine::Description &machine) {
   return std::max<int64_t>(static_cast<int64_t>(machine.dram.latency), 1);
 }
 
+/// Nests of a copy that are looked at together.
+constexpr size_t kNestsAhead = 64;
+
+/// Parts for each queue that keep queues about equally busy.
+constexpr uint64_t kEvenParts = 2;
+
 /// Addressing of one side, for elements or for exponent cells.
 struct Side {
   isa::Memory memory;
@@ -60,9 +66,13 @@ public:
   void run(Nest nest);
 
 private:
+  bool goesOn(const Loop &outer, const Loop &inner, int which) const;
+  void merge(Nest &nest) const;
+  void walk(Nest nest);
   bool cut(Nest &nest, int side);
   void cutLoop(const Nest &nest, int side, size_t index);
   void finish(const Nest &nest);
+  void flush();
   int64_t byteStride(const Loop &loop, int side) const;
   void order(machine::Transfer &transfer) const;
   int64_t partCount(const machine::Transfer &transfer) const;
@@ -72,7 +82,9 @@ private:
   Side sides[2];
   int64_t elementBytes;
   CopyVisitor visit;
-  bool ended = false; ///< by the visitor
+  llvm::SmallVector<CopyNest, 1> pending; ///< nests that are not visited yet
+  uint64_t issued = 0;                    ///< cycles of all nests found
+  bool ended = false;                     ///< by the visitor
 };
 
 /// Loops of `nest` that move along the partition axis inside a tile.
@@ -143,7 +155,7 @@ void CopyWalk::cutLoop(const Nest &nest, int which, size_t index) {
       outer.step[which] = 0;
       part.loops.insert(part.loops.begin() + index, outer);
     }
-    run(std::move(part));
+    walk(std::move(part));
   };
   if (!single || step < 0) {
     for (int64_t i = 0; i < loop.extent && !ended; ++i)
@@ -158,14 +170,50 @@ void CopyWalk::cutLoop(const Nest &nest, int which, size_t index) {
     bool aligned = side.rows % step == 0 && row < step;
     int64_t tiles = aligned ? left / inTile : 0;
     // The other side must be able to express whole tiles as well: it can as
-    // long as it does not cut the same loop, which run() checks again.
+    // long as it does not cut the same loop, which walk() checks again.
     int64_t count = tiles > 0 ? tiles * inTile : std::min(left, inTile);
     runPart(done, count, std::max<int64_t>(tiles, 1));
     done += count;
   }
 }
 
+/// True if the iterations of `outer` go on where those of `inner` end.
+bool CopyWalk::goesOn(const Loop &outer, const Loop &inner, int which) const {
+  const Side &side = sides[which];
+  if (outer.axis[which] == inner.axis[which])
+    return outer.axis[which] < 0 ||
+           outer.step[which] == inner.step[which] * inner.extent;
+  // Other axes than that across partitions are bytes of a partition.
+  if (outer.axis[which] < 0 || inner.axis[which] < 0 ||
+      outer.axis[which] == side.axis || inner.axis[which] == side.axis)
+    return false;
+  return outer.step[which] * side.strides[outer.axis[which]] ==
+         inner.step[which] * inner.extent * side.strides[inner.axis[which]];
+}
+
+/// Makes one loop of those that go on on both sides: a longer loop across
+/// partitions is cut at fewer places than several.
+void CopyWalk::merge(Nest &nest) const {
+  llvm::erase_if(nest.loops, [](const Loop &loop) { return loop.extent == 1; });
+  for (size_t i = 0; i < nest.loops.size(); ++i)
+    for (size_t j = 0; j < nest.loops.size(); ++j) {
+      const Loop &outer = nest.loops[i], &inner = nest.loops[j];
+      if (i == j || !goesOn(outer, inner, 0) || !goesOn(outer, inner, 1))
+        continue;
+      nest.loops[j].extent *= outer.extent;
+      nest.loops.erase(nest.loops.begin() + static_cast<ptrdiff_t>(i));
+      i = static_cast<size_t>(-1); // from the start again
+      break;
+    }
+}
+
 void CopyWalk::run(Nest nest) {
+  merge(nest);
+  walk(std::move(nest));
+  flush();
+}
+
+void CopyWalk::walk(Nest nest) {
   if (cut(nest, 0) || cut(nest, 1))
     return;
   finish(nest);
@@ -219,15 +267,37 @@ void CopyWalk::finish(const Nest &nest) {
                                 transfer.loops.size()});
   order(transfer);
   CopyNest found{std::move(transfer), {sides[0].memory, sides[1].memory}};
-  found.parts = partCount(found.transfer);
-  found.cut =
-      machine::loopToCut(machine, found.transfer, found.parts,
-                         static_cast<uint64_t>(movementQueues(machine)));
   // The other queues stay free for what is read meanwhile, unless one queue
   // would take longer than DRAM.
   found.inOneQueue =
       sides[1].memory == isa::Memory::Dram && queuesFor(found.transfer) == 1;
-  ended = !visit(found);
+  pending.push_back(std::move(found));
+  if (pending.size() >= kNestsAhead)
+    flush();
+}
+
+/// Visits the nests that wait. Those of a copy inside the chip that are short
+/// against all of them take their queues by turns: cut as well, each would be
+/// set up more often for nothing.
+void CopyWalk::flush() {
+  const auto queues = static_cast<uint64_t>(movementQueues(machine));
+  llvm::SmallVector<uint64_t, kNestsAhead> issues;
+  for (const CopyNest &nest : pending) {
+    issues.push_back(machine::transferCost(machine, nest.transfer).issue);
+    issued += issues.back();
+  }
+  for (auto [nest, issue] : llvm::zip(pending, issues)) {
+    nest.parts = partCount(nest.transfer);
+    if (!nest.transfer.sides[0].inDram && !nest.transfer.sides[1].inDram)
+      nest.parts = std::min<int64_t>(
+          nest.parts,
+          static_cast<int64_t>(llvm::divideCeil(
+              kEvenParts * queues * issue, std::max<uint64_t>(issued, 1))));
+    nest.cut = machine::loopToCut(machine, nest.transfer, nest.parts, queues);
+    if (!ended)
+      ended = !visit(nest);
+  }
+  pending.clear();
 }
 
 /// Parts that a copy is worth, at most one for each queue but for stores: every

@@ -49,6 +49,25 @@ TEST(CopyCost, TransposeOfBytesHasARunForEachElement) {
   EXPECT_EQ(cost.issue, 3u * (8 + 43 * 100 / 4));
 }
 
+/// 12 channels of 30 x 40 positions become 3,600 rows of 4: position p and
+/// channels 4 a to 4 a + 3 are row 3 p + a. Rows and columns of the map are one
+/// loop, which is cut where one of 29 tiles ends, for each a: 87 copies of
+/// about 43 cycles, which take the queues by turns.
+TEST(CopyCost, CopiesThatTakeTurnsAreNotCut) {
+  const machine::Description machine = priced();
+  const View source =
+      denseBufferView(f32Storage(), {1, 30, 40, 12}, 3, 0, machine);
+  const View result =
+      denseBufferView(f32Storage(), {1, 3600, 4}, 1, 8192, machine);
+  npu::AccessPattern pattern;
+  pattern.dims = {
+      {30, 1, 1, 1, 120}, {40, 2, 1, 1, 3}, {3, 3, 4, 1, 1}, {4, 3, 1, 2, 1}};
+  pattern.sourceStart = {0, 0, 0, 0}, pattern.resultStart = {0, 0, 0};
+  const machine::TransferCost cost = copyCost(source, result, pattern, machine);
+  EXPECT_EQ(cost.descriptors, 87u);
+  EXPECT_EQ(cost.issue, 87u * 8 + 14400 / 4);
+}
+
 /// The visitor ends the walk.
 TEST(CopyNest, VisitorEndsTheWalk) {
   machine::Description machine = priced();
