@@ -247,8 +247,7 @@ int64_t PlanCost::loadShare(const ColumnWave &wave, const Chunk &chunk) const {
     return chunk.count;
   int64_t share = llvm::divideCeilSigned(chunk.count, queues);
   return std::min<int64_t>(
-      chunk.count,
-      llvm::alignTo(share, std::max<int64_t>(problem.cellBlock, 1)));
+      chunk.count, llvm::alignTo(share, std::max<int64_t>(plan.cellBlock, 1)));
 }
 
 /// Cycles of the busiest bank of SB while a round of tiles is loaded. Channels
@@ -268,9 +267,8 @@ uint64_t PlanCost::portCycles(const Loaded &each) const {
 
 /// Cycles of one queue.
 int64_t PlanCost::loadCycles(const ColumnWave &wave, int64_t channels) const {
-  int64_t planes = problem.cellBlock > 0
-                       ? machine::cellPlanes(0, channels, problem.cellBlock)
-                       : 0;
+  int64_t planes =
+      plan.cellBlock > 0 ? machine::cellPlanes(0, channels, plan.cellBlock) : 0;
   int64_t streams = wave.groupStep > 0 ? wave.count : 1;
   const Loaded each = loadOfRound();
   int64_t ofElement = channels * problem.elementBytes + planes;
@@ -311,12 +309,15 @@ void PlanCost::addWave(const ColumnWave &wave, const std::vector<Chunk> &chunks,
     const int64_t share = loadShare(wave, chunk);
     own.load = loadCycles(wave, share);
     own.loads = llvm::divideCeilSigned(chunk.count, share);
+    // Of loads of whole planes the queues are the limit.
+    if (machine.sb.banks > 0 && plan.cellBlock < problem.cellBlock)
+      own.ports = static_cast<int64_t>(portCycles(loadOfRound()));
     own.stream = static_cast<int64_t>(machine::dramStreamCycles(
         machine, static_cast<uint64_t>(own.bytes * wave.count)));
     cost.stream += own.stream;
     cost.bytes += own.bytes;
     fits &= own.bytes <= room &&
-            chunkBytes(problem, plan.inputs(problem, wave), chunk,
+            chunkBytes(problem, plan, plan.inputs(problem, wave), chunk,
                        static_cast<int64_t>(geometry.slotElements())) <=
                 static_cast<int64_t>(machine.sparse.fmuBytes);
     cost.chunks.push_back(own);
@@ -357,7 +358,10 @@ int64_t PlanCost::load(const ChunkCost &chunk) {
   for (int64_t i = 0; i < chunk.loads; ++i) {
     int64_t &free = queueFree[queue];
     queue = (queue + 1) % queueFree.size();
-    free = std::max({free, setFree[set], loadFrom}) + chunk.load;
+    // A bank serves one load after the other, whatever partitions they read.
+    const int64_t start = std::max({free, setFree[set], loadFrom, bankFree});
+    bankFree = start + chunk.ports;
+    free = start + chunk.load;
     end = std::max(end, free);
   }
   loadBusy += chunk.load * chunk.loads;
@@ -391,6 +395,15 @@ void PlanCost::runWave(const WaveCost &wave, bool loads, bool streams,
   end = std::max(end, sumsFree[sums]);
   if (plan.twoSums)
     sums = 1 - sums;
+}
+
+int64_t PlanCost::loadSteps() const {
+  if (plan.tilesOutside)
+    return rounds;
+  int64_t chunks = 0;
+  for (const WaveCost &wave : waves)
+    chunks += static_cast<int64_t>(wave.chunks.size());
+  return rounds * chunks;
 }
 
 /// True if all columns can run on tiles that stay: their streams take half of

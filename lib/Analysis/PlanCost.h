@@ -68,6 +68,7 @@ struct Grouping {
 struct ChunkCost {
   int64_t run = 0, stream = 0;
   int64_t load = 0, loads = 0; ///< cycles of each load, one per queue
+  int64_t ports = 0;           ///< of them, those that a bank of SB is taken
   int64_t bytes = 0;           ///< of the longest stream
 };
 
@@ -105,6 +106,8 @@ public:
     plan.stream = streamBusy;
   }
   int64_t cycles() const { return end; }
+  /// Times that a chunk is loaded into a buffer set.
+  int64_t loadSteps() const;
 
 private:
   void addWave(const ColumnWave &wave, const std::vector<Chunk> &chunks,
@@ -142,6 +145,7 @@ private:
   int64_t loadFrom = 0; ///< no load before
   int64_t loaded = 0;   ///< end of the last one
   std::vector<int64_t> queueFree;
+  int64_t bankFree = 0; ///< of SB, where the feature map lies
   size_t queue = 0;
   int64_t runFree = 0, drainFree = 0, streamFree = 0, end = 0;
   int64_t loadBusy = 0, runBusy = 0, drainBusy = 0, streamBusy = 0;

@@ -66,6 +66,8 @@ public:
     }
     if (best && scatters)
       cut();
+    if (best)
+      shareLoads();
     return best;
   }
 
@@ -221,6 +223,7 @@ private:
   }
 
   void consider(TilePlan plan) {
+    plan.cellBlock = problem.cellBlock;
     if (slotsOf(plan, 0) < 1 || leastCycles(plan) >= limit)
       return;
     plan.scatter = scatters;
@@ -269,11 +272,32 @@ private:
       for (const Chunk &chunk : aligned
                                     ? std::vector<Chunk>()
                                     : chunksOf(problem, wave, live, plan.slots))
-        if (chunkBytes(problem, wave, chunk, elements) >
+        if (chunkBytes(problem, plan, wave, chunk, elements) >
             static_cast<int64_t>(machine.sparse.fmuBytes))
           return false;
     }
     return true;
+  }
+
+  /// Planes of cells for fewer channels, so that several queues share a load:
+  /// they bring more cells, but the first runs start earlier. Where more
+  /// follows than the buffer sets hold, the load of one step is hidden by the
+  /// run of another, and fewer cells are better.
+  void shareLoads() {
+    TilePlan plan = *best;
+    groupBy(plan.groups);
+    if (plan.scatter)
+      scatter = scatterSums(problem, plan, unitsOf(plan), times, machine);
+    for (plan.cellBlock /= 2; isCellPlane(plan.cellBlock, machine);
+         plan.cellBlock /= 2) {
+      PlanCost cost(problem, plan, grouping, sums, scatter, machine);
+      if (cost.loadSteps() > static_cast<int64_t>(machine.sparse.fmuSets) ||
+          !cost.simulate() || cost.cycles() >= limit)
+        continue;
+      best = plan;
+      cost.store(*best);
+      limit = best->cycles;
+    }
   }
 
   void tryPlan(const TilePlan &plan) {

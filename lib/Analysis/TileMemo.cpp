@@ -46,7 +46,7 @@ public:
   PlanArguments &add(const TilePlan &plan) {
     digest.add(plan.images).add(plan.rows).add(plan.cols).add(plan.groups);
     digest.add(plan.slots).add(plan.twoSums).add(plan.tilesOutside);
-    digest.add(plan.wideOnly);
+    digest.add(plan.wideOnly).add(plan.cellBlock);
     digest.add(plan.disjoint).add(plan.equal);
     digest.add(plan.cutAtRunTime).add(plan.moveRounds).add(plan.probes);
     digest.add(uint64_t(plan.folds.size()));

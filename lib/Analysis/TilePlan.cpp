@@ -6,7 +6,6 @@
 #include "ashlar/Analysis/TilePlan.h"
 
 #include "ashlar/Analysis/DenseCycles.h"
-#include "ashlar/Analysis/MovementQueues.h"
 #include "ashlar/Analysis/StorageType.h"
 #include "ashlar/Isa/CoefficientStream.h"
 #include "dialects/NPU/NPUDialect.h"
@@ -198,23 +197,19 @@ static void setWindows(TileProblem &problem, Op op) {
   }
 }
 
-int64_t cellPlane(const numerics::BlockFormat &format, int64_t channels,
+bool isCellPlane(int64_t channels, const machine::Description &machine) {
+  return llvm::is_contained({64, 32, 16, 8}, channels) &&
+         channels % static_cast<int64_t>(machine.xmGroup) == 0 &&
+         static_cast<int64_t>(machine.sb.partitions) % channels == 0;
+}
+
+int64_t cellPlane(const numerics::BlockFormat &format,
                   const machine::Description &machine) {
-  const int64_t queues = movementQueues(machine);
-  int64_t best = 0, least = INT64_MAX;
-  for (int64_t plane : {64, 32, 16, 8}) {
-    if ((format.block > 0 && format.block % plane != 0) ||
-        plane % static_cast<int64_t>(machine.xmGroup) != 0 ||
-        static_cast<int64_t>(machine.sb.partitions) % plane != 0)
-      continue;
-    const int64_t share = std::min<int64_t>(
-        channels,
-        llvm::alignTo(llvm::divideCeilSigned(channels, queues), plane));
-    const int64_t planes = share + llvm::divideCeilSigned(share, plane);
-    if (planes < least)
-      least = planes, best = plane;
-  }
-  return best;
+  for (int64_t plane : {64, 32, 16, 8})
+    if ((format.block <= 0 || format.block % plane == 0) &&
+        isCellPlane(plane, machine))
+      return plane;
+  return 0;
 }
 
 TileProblem tileProblem(Operation *op, const EncodedWeights &weights,
@@ -243,8 +238,7 @@ TileProblem tileProblem(Operation *op, const EncodedWeights &weights,
   // Coefficients of integers have no zero point, whatever the array stores.
   problem.weightBits = x.encoded ? product.weightFormat.mantissa
                                  : storageOf(op->getOperand(1)).digitBits();
-  problem.cellBlock =
-      x.encoded ? cellPlane(x.format, product.channels, machine) : 0;
+  problem.cellBlock = x.encoded ? cellPlane(x.format, machine) : 0;
   // Integers stay in one tile each: no one adds what units have.
   problem.unitsAdd =
       x.encoded &&
@@ -411,14 +405,15 @@ std::vector<Chunk> chunksOf(const TileProblem &problem, const ColumnWave &wave,
   return chunks;
 }
 
-int64_t chunkBytes(const TileProblem &problem, const ColumnWave &wave,
-                   const Chunk &chunk, int64_t slotElements) {
+int64_t chunkBytes(const TileProblem &problem, const TilePlan &plan,
+                   const ColumnWave &wave, const Chunk &chunk,
+                   int64_t slotElements) {
   int64_t planes = 0;
-  if (problem.cellBlock > 0)
+  if (plan.cellBlock > 0)
     planes = static_cast<int64_t>(machine::cellPlanes(
         (problem.part + channelsOf(problem, wave.first).first + chunk.first) %
-            problem.cellBlock,
-        chunk.count, problem.cellBlock));
+            plan.cellBlock,
+        chunk.count, plan.cellBlock));
   return slotElements * (chunk.count * problem.elementBytes + planes);
 }
 

@@ -112,13 +112,15 @@ std::vector<int64_t> sourceLanes(const TileProblem &problem);
 /// Input channels that a column of outputs reads.
 ChannelRange channelsOf(const TileProblem &problem, size_t column);
 
-/// Channels that share a plane of exponent cells in the sparse cluster: a
-/// length that `dma.tile` knows, whose blocks divide those of the feature map
-/// and its partitions; 0 if there is none. An exponent is repeated in every
-/// plane of its block. Queues load whole planes: of all lengths the one with
-/// which the busiest queue loads fewest planes of `channels` channels and their
-/// cells, the longest among equals.
-int64_t cellPlane(const numerics::BlockFormat &format, int64_t channels,
+/// True if the machine's loads know planes of exponent cells for so many
+/// channels.
+bool isCellPlane(int64_t channels, const machine::Description &machine);
+
+/// Channels that share a plane of exponent cells in the sparse cluster: the
+/// longest plane that `dma.tile` knows, whose blocks divide those of the
+/// feature map and its partitions; 0 if there is none. An exponent is repeated
+/// in every plane of its block.
+int64_t cellPlane(const numerics::BlockFormat &format,
                   const machine::Description &machine);
 
 /// The problem of a convolution, `npu.pe.conv` or `npu.tcu.conv`, for results
@@ -179,6 +181,9 @@ struct TilePlan {
   int64_t slots = 1;                      ///< channels that a buffer set holds
   bool twoSums = false;      ///< sums of a wave drain while the next run
   bool tilesOutside = false; ///< all columns run on a tile before the next
+  /// Channels that share a plane of cells: those of the problem, or fewer, so
+  /// that several queues share a load.
+  int64_t cellBlock = 0;
   // Predicted cycles: of the whole, and of each engine alone.
   int64_t cycles = 0, run = 0, load = 0, drain = 0, stream = 0;
   bool scatter = false; ///< non-zero data only
@@ -230,8 +235,9 @@ std::vector<Chunk> chunksOf(const TileProblem &problem, const ColumnWave &wave,
 
 /// Bytes of a buffer set that a chunk of a wave takes in each unit: its slots,
 /// of `slotElements` each, and the planes of cells that its channels touch.
-int64_t chunkBytes(const TileProblem &problem, const ColumnWave &wave,
-                   const Chunk &chunk, int64_t slotElements);
+int64_t chunkBytes(const TileProblem &problem, const TilePlan &plan,
+                   const ColumnWave &wave, const Chunk &chunk,
+                   int64_t slotElements);
 
 /// Accumulator entries of a unit that instructions can name.
 int64_t accumulatorEntries(const machine::Description &machine);

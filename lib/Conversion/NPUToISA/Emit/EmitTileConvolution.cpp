@@ -101,9 +101,7 @@ private:
     return partitionOf(channel) % cellBlock();
   }
   /// Channels that share a plane of cells; integers have none.
-  int64_t cellBlock() const {
-    return std::max<int64_t>(program.problem.cellBlock, 1);
-  }
+  int64_t cellBlock() const { return std::max<int64_t>(plan.cellBlock, 1); }
   int64_t slotBytes() const {
     return static_cast<int64_t>(plan.geometry(program.problem).slotElements()) *
            x.bytes();
@@ -388,7 +386,7 @@ template <typename Op>
 void TileConvolutionEmitter::setGeometry(Op &op) const {
   op.type = static_cast<isa::ElemType>(x.isaType());
   op.mantissa = x.encoded ? x.format.mantissa : 0;
-  op.block = program.problem.cellBlock;
+  op.block = plan.cellBlock;
   setWindows(op);
   op.images = plan.images;
   op.tileH = plan.rows, op.tileW = plan.cols;

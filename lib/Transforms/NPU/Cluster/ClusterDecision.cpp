@@ -27,11 +27,14 @@ static std::string planText(const WrittenPlan &written) {
   const analysis::TilePlan &plan = written.plan;
   return fmt::format(
       "tile {}x{}x{}, {} groups of units, {} channels a set, {} sums, {} "
-      "outside{}{}",
+      "outside{}{}{}",
       plan.images, plan.rows, plan.cols, plan.groups, plan.slots,
       plan.twoSums ? 2 : 1, plan.tilesOutside ? "tiles" : "outputs",
       written.parts > 1 ? fmt::format(", drains of {} groups", written.parts)
                         : "",
+      plan.cellBlock > 0
+          ? fmt::format(", cells for {} channels", plan.cellBlock)
+          : "",
       written.tiles > 1
           ? fmt::format(", {} tiles of the state buffer", written.tiles)
           : "");
