@@ -279,8 +279,28 @@ struct SplitReduce : OpRewritePattern<ReduceOp> {
   int64_t limit;
 };
 
+/// Reduces `axis` of x, which keeps one element, as rows of at most `limit`
+/// elements where its extent has such a divisor.
+Value reduceRows(OpBuilder &builder, Location loc, ReduceKind kind, Value x,
+                 int64_t axis, int64_t limit) {
+  SmallVector<int64_t> shape(shapeOf(x));
+  const int64_t inner = divisorUpTo(shape[axis], limit);
+  if (inner == 1 || inner == shape[axis])
+    return reduceTo(builder, loc, kind, x, axis);
+  SmallVector<int64_t> rows(shape);
+  rows[axis] = shape[axis] / inner;
+  rows.insert(rows.begin() + axis + 1, inner);
+  Value y = makeReshape(builder, loc, x, rows);
+  y = reduceTo(builder, loc, kind, y, axis + 1);
+  y = reduceTo(builder, loc, outerKind(kind), y, axis);
+  shape[axis] = 1;
+  return makeReshape(builder, loc, y, shape);
+}
+
 // The steps of docs/Numerics.md 9 one by one, where a row and its two
-// intermediate forms do not fit into a partition together.
+// intermediate forms do not fit into a partition together. Its reductions come
+// in rows that would fit: whole, they would take one lane where a smaller
+// partition takes several.
 template <typename Op>
 struct ExpandSoftmax : OpRewritePattern<Op> {
   ExpandSoftmax(MLIRContext *context, int64_t limit)
@@ -293,10 +313,13 @@ struct ExpandSoftmax : OpRewritePattern<Op> {
       return failure();
     Composer make(rewriter, op.getLoc());
     Value x = op.getX();
-    Value most = reduceTo(rewriter, op.getLoc(), ReduceKind::Max, x, axis);
+    auto reduce = [&](ReduceKind kind, Value of) {
+      return reduceRows(rewriter, op.getLoc(), kind, of, axis, limit / 2);
+    };
+    Value most = reduce(ReduceKind::Max, x);
     Value shifted = make.template binary<SubOp>(x, most);
     Value powers = make.unary(UnaryFunction::Exp, shifted);
-    Value sum = reduceTo(rewriter, op.getLoc(), ReduceKind::Sum, powers, axis);
+    Value sum = reduce(ReduceKind::Sum, powers);
     if (isa<LogSoftmaxOp>(op))
       rewriter.replaceOp(op, make.template binary<SubOp>(
                                  shifted, make.unary(UnaryFunction::Log, sum)));

@@ -2,6 +2,7 @@
 //
 // Operations without an engine as exact compositions.
 // RUN: ashlar-opt %s -ashlar-nn-lower-composites -split-input-file | FileCheck %s
+// RUN: ashlar-opt %s -ashlar-nn-lower-composites=partition-bytes=16384 -split-input-file | FileCheck %s --check-prefix=SMALL
 
 // The negated sum of two terms of which one is -0.
 // CHECK-LABEL: func.func @where
@@ -109,6 +110,14 @@ func.func @large(%x: tensor<1x3x224x224xf32>, %y: tensor<2x50000xf32>) -> (tenso
 
 // -----
 
+// The partition of 16,384 bytes would reduce 1,000 elements at a time, but not
+// with what softmax makes of them: its reductions come in rows too.
+// SMALL-LABEL: func.func @softmax
+// SMALL: nn.reshape %arg1 : (tensor<2x1000xf32>) -> tensor<2x2x500xf32>
+// SMALL: nn.reduce max {{.*}} -> tensor<2x2x1xf32>
+// SMALL: nn.reduce max {{.*}} -> tensor<2x1x1xf32>
+// SMALL: nn.unary exp
+// SMALL: nn.reduce sum {{.*}} -> tensor<2x2x1xf32>
 // CHECK-LABEL: func.func @softmax
 // CHECK-NOT: nn.softmax
 // CHECK: nn.sub %arg0
