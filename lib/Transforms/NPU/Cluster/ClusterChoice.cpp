@@ -63,8 +63,7 @@ static std::string obstacle(PeConvOp conv,
     return reason;
   if (!analysis::hasStreamedWeights(conv))
     return "its weights are not constant";
-  if (type.encoded &&
-      analysis::cellPlane(type.format, shapeOf(conv.getX())[1], machine) == 0)
+  if (type.encoded && analysis::cellPlane(type.format, machine) == 0)
     return "no plane of exponent cells has its blocks";
   if (above(w.drop_front(2), 255) || above(conv.getStrides(), 15) ||
       above(conv.getDilations(), 63) || above(x.drop_front(2), 65535) ||
