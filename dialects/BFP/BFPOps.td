@@ -77,7 +77,12 @@ def BFP_ConvOp : BFP_Op<"conv", [AttrSizedOperandSegments]> {
     * conv_c5: x and w are both encoded, along dimension 1, or both floats;
     * conv_c6: bias and scale have one element per output channel;
     * conv_c7: residual has the result's shape;
-    * conv_c8: function is a unary function of docs/Numerics.md.
+    * conv_c8: function is a unary function of docs/Numerics.md;
+    * conv_c9: with `integer_epilogue` the sum, the bias and the residual are
+      added as integers at one exponent and encoded with one rounding
+      (docs/Numerics.md 6): the result is encoded in blocks shorter than a row,
+      the residual is encoded, there is no scale, and the function is copy,
+      relu, or clip between numbers.
 
     ```mlir
     %r = bfp.conv %x, %w bias(%b) {strides = array<i64: 1, 1>, pads = array<i64: 0, 0, 0, 0>, dilations = array<i64: 1, 1>, group = 1 : i64, function = "relu"}
@@ -91,7 +96,7 @@ def BFP_ConvOp : BFP_Op<"conv", [AttrSizedOperandSegments]> {
       DenseI64ArrayAttr:$dilations, DefaultValuedAttr<I64Attr, "1">:$group,
       DefaultValuedStrAttr<StrAttr, "copy">:$function,
       DefaultValuedAttr<F32Attr, "0.0f">:$alpha,
-      DefaultValuedAttr<F32Attr, "0.0f">:$beta);
+      DefaultValuedAttr<F32Attr, "0.0f">:$beta, UnitAttr:$integer_epilogue);
   let results = (outs BFP_StorageTensor:$output);
   let assemblyFormat = [{
     $x `,` $w (`bias` `(` $bias^ `)`)? (`scale` `(` $scale^ `)`)?
@@ -245,7 +250,8 @@ def BFP_MatmulOp : BFP_Op<"matmul", [AttrSizedOperandSegments]> {
       one, or both are floats;
     * matmul_c5: bias and scale have N elements;
     * matmul_c6: residual has the result's shape;
-    * matmul_c7: function is a unary function of docs/Numerics.md.
+    * matmul_c7: function is a unary function of docs/Numerics.md;
+    * matmul_c8: `integer_epilogue` as conv_c9.
 
     ```mlir
     %r = bfp.matmul %a, %b {function = "relu"}
@@ -257,7 +263,7 @@ def BFP_MatmulOp : BFP_Op<"matmul", [AttrSizedOperandSegments]> {
       Optional<BFP_StorageTensor>:$residual,
       DefaultValuedStrAttr<StrAttr, "copy">:$function,
       DefaultValuedAttr<F32Attr, "0.0f">:$alpha,
-      DefaultValuedAttr<F32Attr, "0.0f">:$beta);
+      DefaultValuedAttr<F32Attr, "0.0f">:$beta, UnitAttr:$integer_epilogue);
   let results = (outs BFP_StorageTensor:$output);
   let assemblyFormat = [{
     $a `,` $b (`bias` `(` $bias^ `)`)? (`scale` `(` $scale^ `)`)?
@@ -269,6 +275,31 @@ def BFP_MatmulOp : BFP_Op<"matmul", [AttrSizedOperandSegments]> {
     /// K: products summed into one accumulator (docs/Numerics.md 4).
     int64_t getAccumulationLength();
   }];
+}
+
+def BFP_ArithmeticOp : BFP_Op<"arithmetic"> {
+  let summary = "Sum, difference, product or quotient of encoded tensors";
+  let description = [{
+    The exact result of each pair of elements, encoded with one rounding; no
+    float between (docs/Numerics.md 6). x / 0 is limited with the sign of x,
+    0 / 0 is 0. Shapes broadcast as in numpy.
+
+    * arithmetic_c1: kind is add, sub, mul or div;
+    * arithmetic_c2: the operands' shapes broadcast to the result's;
+    * arithmetic_c3: operands have blocks along the dimension that the result's
+      blocks run along, and all of its extent; no block is a whole tensor.
+
+    ```mlir
+    %r = bfp.arithmetic "add"(%a, %b)
+      : (tensor<1x16x4x4x!bfp.block<mantissa = 8, block = 16, range = 7, axis = 1>>, tensor<1x16x4x4x!bfp.block<mantissa = 8, block = 16, range = 7, axis = 1>>) -> tensor<1x16x4x4x!bfp.block<mantissa = 8, block = 16, range = 7, axis = 1>>
+    ```
+  }];
+  let arguments = (ins BFP_BlockTensor:$a, BFP_BlockTensor:$b, StrAttr:$kind);
+  let results = (outs BFP_BlockTensor:$output);
+  let assemblyFormat = [{
+    $kind `(` $a `,` $b `)` attr-dict `:` functional-type(operands, results)
+  }];
+  let hasVerifier = 1;
 }
 
 #endif // ASHLAR_DIALECTS_BFP_BFPOPS_TD

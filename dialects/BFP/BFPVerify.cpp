@@ -4,6 +4,7 @@
 // BFPOps.td. Assumption: operands are statically shaped (ODS constraint).
 
 #include "dialects/BFP/BFPOps.h"
+#include "dialects/BFP/IntegerEpilogue.h"
 #include "dialects/BFP/Requantise.h"
 #include "dialects/NN/NNOps.h"
 #include "dialects/NN/NNShapes.h"
@@ -16,6 +17,32 @@ using namespace ashlar::bfp;
 
 bool ashlar::bfp::isEpilogueFunction(StringRef name) {
   return nn::symbolizeUnaryFunction(name).has_value();
+}
+
+bool ashlar::bfp::mayBeInteger(Type result, const Epilogue &epilogue) {
+  BlockType type = getBlockType(result);
+  if (!type || type.isWholeTensor() || type.isWholeAxis() || epilogue.scale ||
+      (epilogue.residual && !isEncoded(epilogue.residual.getType())))
+    return false;
+  const bool clips = epilogue.function == "clip" && !epilogue.alpha.isNaN() &&
+                     !epilogue.beta.isNaN();
+  return clips || epilogue.function == "copy" || epilogue.function == "relu";
+}
+
+LogicalResult ashlar::bfp::verifyIntegerEpilogue(Operation *op,
+                                                 const Epilogue &epilogue) {
+  if (mayBeInteger(op->getResult(0).getType(), epilogue))
+    return success();
+  InFlightDiagnostic error = op->emitOpError(
+      "expected for an integer epilogue a result in blocks of a length, an "
+      "encoded residual or none, no scale, and copy, relu, or clip between "
+      "numbers; found ");
+  error << op->getResult(0).getType();
+  if (epilogue.scale)
+    error << ", a scale";
+  if (epilogue.residual)
+    error << ", a residual of " << epilogue.residual.getType();
+  return error << ", '" << epilogue.function << "'";
 }
 
 static ArrayRef<int64_t> shapeOf(Value value) {
@@ -61,7 +88,7 @@ static LogicalResult verifyFactors(Operation *op, Value left, int64_t leftAxis,
   return success();
 }
 
-/// conv_c6 to conv_c8, matmul_c5 to matmul_c7.
+/// conv_c6 to conv_c9, matmul_c5 to matmul_c8.
 template <typename OpTy>
 static LogicalResult verifyEpilogue(OpTy op, int64_t channels) {
   auto perChannel = [&](Value value, StringRef name) -> LogicalResult {
@@ -81,7 +108,9 @@ static LogicalResult verifyEpilogue(OpTy op, int64_t channels) {
     return op.emitOpError(
                "expected a unary function of docs/Numerics.md, found '")
            << op.getFunction() << "'";
-  return success();
+  if (!op.getIntegerEpilogue())
+    return success();
+  return verifyIntegerEpilogue(op, Epilogue::of(op)); // conv_c9, matmul_c8
 }
 
 /// conv_c2.
@@ -285,6 +314,31 @@ LogicalResult IntegerMatmulOp::verify() {
              << low << ", " << low + 255 << "], found " << zero;
   }
   return verifyMatrices(*this); // integer_matmul_c2
+}
+
+LogicalResult ArithmeticOp::verify() {
+  if (!llvm::is_contained({"add", "sub", "mul", "div"}, getKind()))
+    return emitOpError(
+               "expected add, sub, mul or div, found '") // arithmetic_c1
+           << getKind() << "'";
+  ArrayRef<int64_t> shape = shapeOf(getOutput());
+  BlockType result = getBlockType(getOutput().getType());
+  const auto rank = static_cast<int64_t>(shape.size());
+  for (Value operand : getOperands()) {
+    if (llvm::Error error = nn::checkBroadcastTo(shapeOf(operand), shape))
+      return emitOpError() << llvm::toString(std::move(error)); // arithmetic_c2
+    BlockType type = getBlockType(operand.getType());
+    const auto own = static_cast<int64_t>(shapeOf(operand).size());
+    const int64_t axis = result.getAxis() - (rank - own);
+    if (type.isWholeTensor() || result.isWholeTensor() ||
+        type.getAxis() != axis || axis >= own ||
+        shapeOf(operand)[axis] != shape[result.getAxis()]) // arithmetic_c3
+      return emitOpError("expected operands with blocks along the dimension "
+                         "of the result's blocks and all of its extent, "
+                         "found ")
+             << operand.getType() << " for " << getOutput().getType();
+  }
+  return success();
 }
 
 int64_t ConvOp::getAccumulationLength() {

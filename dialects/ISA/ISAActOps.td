@@ -19,7 +19,8 @@ def ISA_ActDrainOp : ISA_Op<"ActDrain", "act.drain", 0x30, ["act"]> {
   let description = [{
     For every step t over (i0, i1, i2), i2 fastest, and lane c < cols: the entry
     `PSUM[c][psum + sum i*psumStride]`, as `mode` says; in mode f32 the value is
-    `acc * 2^(XR[xrA] + XR[xrS] + EW[c] + shift)`, then * scale[c], + bias[c],
+    `acc * 2^(XR[xrA] + XR[xrS] + EW[c] + shift)` (a cleared register counts as
+    -142), then * scale[c], + bias[c],
     + residual, function; stored at `SB[dstPart + c][dstOffset + sum i*dstStride]`.
     The parameter record of a lane is 16 bytes at `SB[paramPart + c][paramOffset]`:
     f32 scale, f32 bias, i32 EW, f32 alpha. With `paramAlongSteps` the records
@@ -30,13 +31,17 @@ def ISA_ActDrainOp : ISA_Op<"ActDrain", "act.drain", 0x30, ["act"]> {
     `repair` and `keepOwn` are as in vec.map.
 
     With `biasAligned` the bias of a record is an integer b (low 16 bits) times
-    2^e (high 16 bits), shifted to the exponent of the accumulator (left exactly,
-    right to nearest even) and added to it before anything else. In mode int the
+    2^e (high 16 bits), which is aligned to the accumulator and added to it as an
+    integer before anything else. To align is to bring everything to one
+    exponent: that of the accumulator, or the least one above it at which every
+    other term has at most 61 bits; left shifts are exact, right shifts round to
+    nearest even. Mode block encodes such sums with one rounding: accumulator,
+    aligned bias, aligned residual (encoded); then copy, relu, or clip, whose
+    limits are rounded to the exponent of the sum. In mode int the
     bias is an i32 added to the accumulator; with `hasScale` the sum is then
     requantised: rounded to binary32, * scale[c], function (copy or relu),
     rounded to an integer (nearest even), + `shift` as a zero point, limited to
-    the type of the result. Mode block encodes the exact accumulator after its
-    aligned bias and copy or relu, with one rounding.
+    the type of the result.
 
     With `fromTcu` the entries are the accumulators of the sparse cluster's units
     of group `group`: for each such unit with a tile in `table`, all images,
@@ -64,7 +69,7 @@ def ISA_ActDrainOp : ISA_Op<"ActDrain", "act.drain", 0x30, ["act"]> {
     a value of type resType (resMantissa bits if encoded) instead: decoded to
     binary32, then function, then stored as in mode f32.
 
-    In mode f32 dstOrientation f encodes along the free axis: dstBlock
+    In modes f32 and block dstOrientation f encodes along the free axis: dstBlock
     consecutive steps of a lane are a block (n0 = n1 = 1, dense steps).
 
     With `order` row or partition the drain follows the stream of the matmul

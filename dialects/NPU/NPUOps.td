@@ -27,7 +27,8 @@ class NPU_ConvOp<string mnemonic, list<string> layoutMethods,
     DenseI64ArrayAttr:$strides, DenseI64ArrayAttr:$pads,
     DenseI64ArrayAttr:$dilations, I64Attr:$group, StrAttr:$function,
     F32Attr:$alpha, F32Attr:$beta), factors,
-    (ins NPU_Decision<NPU_ZerosAttr>:$zeros), NPU_Decisions);
+    (ins UnitAttr:$integer_epilogue, NPU_Decision<NPU_ZerosAttr>:$zeros),
+    NPU_Decisions);
   let results = (outs NPU_Tensor:$y);
   let assemblyFormat = [{
     `(` $x `,` $w (`bias` $bias^)? (`scale` $scale^)?
@@ -61,7 +62,8 @@ def NPU_PeConvOp : NPU_ConvOp<"pe.conv", ["refuseOperand", "refuseResult"],
     - npu_pe_conv_c6: integer factors have `quant`, encoded ones have none; it
       has a zero point for each factor of 8 bits, maybe one for weights of 16
       bits, and one for a result of 8 bits, each a value of its type.
-    - npu_pe_conv_c7: `packed_rows` is 1, or from 2 to the rows of the result of
+    - npu_pe_conv_c7: `integer_epilogue` as conv_c9 of `bfp.conv`.
+    - npu_pe_conv_c8: `packed_rows` is 1, or from 2 to the rows of the result of
       a convolution of spatial rank 2 or 3, a single group and stationary
       weights.
 
@@ -95,7 +97,7 @@ def NPU_TcuConvOp : NPU_ConvOp<"tcu.conv", ["refuseResult"],
     Constraints:
     - npu_tcu_conv_c1: `x` and `w` have `!bfp.block` element types, or
       `x` integers of 8 bits and `w` signed ones of 8 or 16; spatial rank 1 or 2.
-    - npu_tcu_conv_c2: as npu_pe_conv_c2 to npu_pe_conv_c6.
+    - npu_tcu_conv_c2: as npu_pe_conv_c2 to npu_pe_conv_c7.
     - npu_tcu_conv_c3: not both `scatter` and `issue_zeros`.
     - npu_tcu_conv_c4: the zero points of integer factors are 0, and no `scatter`
       takes integers: the units subtract nothing from what they skip.
@@ -124,7 +126,7 @@ def NPU_PeMatmulOp
     - npu_pe_matmul_c1: both operands have `!bfp.block` element types with the
       block axis along k, or both are integers of 8 or 16 bits.
     - npu_pe_matmul_c2: the result's shape is that of the product.
-    - npu_pe_matmul_c3: as npu_pe_conv_c4, npu_pe_conv_c5 and npu_pe_conv_c6.
+    - npu_pe_matmul_c3: as npu_pe_conv_c4 to npu_pe_conv_c7.
 
     Example: `%y = npu.pe.matmul(%a, %b) {...} : (...) -> ...`
   }];
@@ -135,7 +137,7 @@ def NPU_PeMatmulOp
     NPU_Decision<NPU_QuantAttr>:$quant,
     DefaultValuedOptionalAttr<NPU_StationaryAttr,
         "::ashlar::npu::Stationary::Weights">:$stationary,
-    NPU_Decision<NPU_ZerosAttr>:$zeros),
+    UnitAttr:$integer_epilogue, NPU_Decision<NPU_ZerosAttr>:$zeros),
     NPU_Decisions);
   let results = (outs NPU_Tensor:$y);
   let assemblyFormat = [{
@@ -154,12 +156,15 @@ def NPU_VecMapOp
     docs/Numerics.md) element by element with numpy broadcasting and converts
     to the result's storage. `copy` changes the storage only. A scale and a bias
     come first, in binary32: the function has `a * scale + bias` for its first
-    operand.
+    operand. `blockAdd`, `blockSub`, `blockMul` and `blockDiv` of encoded operands
+    are `bfp.arithmetic`.
 
     Constraints:
     - npu_vec_map_c1: `op` is a function of as many operands as there are.
     - npu_vec_map_c2: the operands' shapes broadcast to the result's.
     - npu_vec_map_c3: scale and bias are f32 and vary along one axis at most.
+    - npu_vec_map_c4: functions of blocks have encoded operands and results, and
+      neither scale nor bias.
 
     Examples: `%y = npu.vec.map "add"(%a, %b) {...} : (...) -> ...`,
     `%y = npu.vec.map "relu"(%a scale %s bias %t) {...} : (...) -> ...`

@@ -4,9 +4,11 @@
 // NPUOps.td. Shapes are checked by the rules of nn: what these verifiers accept
 // planning and code generation can handle.
 
+#include "ashlar/Numerics/BlockArithmetic.h"
 #include "ashlar/Numerics/Function.h"
 #include "ashlar/Support/CheckedMath.h"
 #include "dialects/BFP/BFPTypes.h"
+#include "dialects/BFP/IntegerEpilogue.h"
 #include "dialects/BFP/Requantise.h"
 #include "dialects/NN/NNShapes.h"
 #include "dialects/NPU/AccessPattern.h"
@@ -89,7 +91,12 @@ LogicalResult checkEpilogue(Op op, int64_t channels) {
     return op.emitOpError()
            << "expects a residual of the result's shape, found "
            << residual.getType();
-  return checkFunction(op, op.getFunction());
+  if (failed(checkFunction(op, op.getFunction())))
+    return failure();
+  if (!op.getIntegerEpilogue())
+    return success();
+  return bfp::verifyIntegerEpilogue(op,
+                                    bfp::Epilogue::of(op)); // npu_pe_conv_c7
 }
 
 /// A zero point of `value`, which a drain or the array applies to bytes.
@@ -247,7 +254,7 @@ bool readsInside(const AccessPattern &pattern, ArrayRef<int64_t> source) {
 
 } // namespace
 
-/// npu_pe_conv_c7.
+/// npu_pe_conv_c8.
 static LogicalResult checkPackedRows(PeConvOp op) {
   const auto rows = static_cast<int64_t>(op.getPackedRows());
   if (rows == 1)
@@ -265,7 +272,7 @@ static LogicalResult checkPackedRows(PeConvOp op) {
 LogicalResult PeConvOp::verify() {
   if (failed(checkConv(*this, 3))) // npu_pe_conv_c1, c3 to c5
     return failure();
-  if (failed(checkPackedRows(*this))) // npu_pe_conv_c7
+  if (failed(checkPackedRows(*this))) // npu_pe_conv_c8
     return failure();
   return checkQuant(*this); // npu_pe_conv_c6
 }
@@ -321,8 +328,11 @@ LogicalResult VecMapOp::verify() {
     return emitOpError() << "expects 1 or 2 inputs, found " << count;
   if (failed(checkFull(*this)))
     return failure();
-  bool known = count == 1 ? numerics::parseFunction(getOp()).has_value()
-                          : numerics::parseBinaryFunction(getOp()).has_value();
+  const bool blocks =
+      count == 2 && numerics::parseBlockFunction(getOp()).has_value();
+  const bool known = count == 1
+                         ? numerics::parseFunction(getOp()).has_value()
+                         : blocks || numerics::parseBinaryFunction(getOp());
   if (!known) // npu_vec_map_c1
     return emitOpError() << "has the unknown function '" << getOp() << "' of "
                          << count << " operands";
@@ -343,6 +353,14 @@ LogicalResult VecMapOp::verify() {
                               "along one axis, found "
                            << parameter.getType();
   }
+  if (!blocks)
+    return success();
+  const bool encoded = llvm::all_of(
+      getInputs(), [](Value input) { return bfp::isEncoded(input.getType()); });
+  if (!encoded || !bfp::isEncoded(getY().getType()) || getScale() ||
+      getBias()) // npu_vec_map_c4
+    return emitOpError() << "expects encoded operands and result of '"
+                         << getOp() << "', no scale and no bias";
   return success();
 }
 

@@ -58,6 +58,8 @@ static void addProduct(PlanOp &plan, OpTy op) {
     plan.roles.push_back("residual");
   plan.function =
       describeFunction(op.getFunction(), op.getAlpha(), op.getBeta());
+  if (op.getIntegerEpilogue())
+    plan.attrs["epilogue"] = "integer";
 }
 
 static bool describeProduct(Operation *op, PlanOp &plan) {
@@ -160,6 +162,11 @@ static bool describeMath(Operation *op, PlanOp &plan) {
         return true;
       })
       .Case([&](nn::CastOp) { return true; })
+      .Case([&](bfp::ArithmeticOp arithmetic) {
+        plan.roles = {"a", "b"};
+        plan.attrs["kind"] = arithmetic.getKind();
+        return true;
+      })
       .Case([&](bfp::AffineOp affine) {
         if (affine.getScale())
           plan.roles.push_back("scale");

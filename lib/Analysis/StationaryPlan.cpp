@@ -358,11 +358,22 @@ bool mayTurnBlocks(Operation *op, const machine::Description &machine) {
          type.blockAxis == (conv ? 1 : rank - 1);
 }
 
+bool hasIntegerEpilogue(Operation *op) {
+  if (auto conv = dyn_cast<npu::PeConvOp>(op))
+    return conv.getIntegerEpilogue();
+  if (auto conv = dyn_cast<npu::TcuConvOp>(op))
+    return conv.getIntegerEpilogue();
+  auto matmul = dyn_cast<npu::PeMatmulOp>(op);
+  return matmul && matmul.getIntegerEpilogue();
+}
+
 bool mayKeepActivations(Operation *op, const machine::Description &machine) {
   ProductShape product = productShape(op);
   int64_t positions = 1;
   for (int64_t extent : shapeOf(op->getResult(0)))
     positions *= extent;
+  if (hasIntegerEpilogue(op) && !mayTurnBlocks(op, machine))
+    return false;
   return hasStreamedWeights(op) && storageOf(op->getOperand(0)).encoded &&
          product.groups == 1 && product.outputs > 0 &&
          positions / product.outputs <=

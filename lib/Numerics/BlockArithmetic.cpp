@@ -16,6 +16,34 @@ namespace {
 __extension__ using Wide = unsigned __int128;
 } // namespace
 
+static constexpr StringLiteral kNames[] = {"blockAdd", "blockSub", "blockMul",
+                                           "blockDiv"};
+static constexpr StringLiteral kKinds[] = {"add", "sub", "mul", "div"};
+
+static std::optional<BlockFunction> findName(ArrayRef<StringLiteral> names,
+                                             StringRef name) {
+  const auto *found = std::find(names.begin(), names.end(), name);
+  if (found == names.end())
+    return std::nullopt;
+  return static_cast<BlockFunction>(found - names.begin());
+}
+
+StringRef name(BlockFunction function) {
+  return kNames[static_cast<unsigned>(function)];
+}
+
+std::optional<BlockFunction> parseBlockFunction(StringRef name) {
+  return findName(kNames, name);
+}
+
+std::optional<BlockFunction> blockFunctionOf(StringRef kind) {
+  return findName(kKinds, kind);
+}
+
+StringRef kindOf(BlockFunction function) {
+  return kKinds[static_cast<unsigned>(function)];
+}
+
 static Wide magnitudeOf(const WideValue &value) {
   return (static_cast<Wide>(value.high) << 64) | value.low;
 }
@@ -358,16 +386,52 @@ int8_t encodeAccumulators(ArrayRef<int64_t> accumulators, int exponent,
   return any ? fixedCell(rule.scale, mantissa) : kZeroBlock;
 }
 
-std::optional<int64_t> alignedBias(int32_t m, int biasExponent,
-                                   int accExponent) {
-  int64_t shift = int64_t(biasExponent) - accExponent;
-  if (m == 0)
+ScaledInteger biasTerm(float bias) {
+  const WideValue value = wideValue(bias);
+  if (value.zero() || value.unbounded)
+    return {};
+  FixedRule rule;
+  rule.mantissa = 16;
+  rule.scale = floorLog2(value) - 14;
+  EncodeCounters ignored;
+  return {encodeStep(value, rule.scale, rule, ignored), rule.scale};
+}
+
+int addendExponent(int exponent, const ScaledInteger &term) {
+  constexpr int room = 46; // 15 bits and these are 61.
+  return term.value == 0 ? exponent : std::max(exponent, term.exponent - room);
+}
+
+int64_t inUnits(const ScaledInteger &value, int exponent) {
+  const int64_t shift = int64_t(value.exponent) - exponent;
+  if (value.value == 0)
     return 0;
   if (shift <= 0)
-    return shiftRightEven(m, static_cast<int>(std::min<int64_t>(-shift, 65)));
-  if (shift + static_cast<int>(std::bit_width(absolute(m))) > 63)
-    return std::nullopt;
-  return int64_t(m) * (int64_t(1) << shift);
+    return shiftRightEven(value.value,
+                          static_cast<int>(std::min<int64_t>(-shift, 65)));
+  if (shift + static_cast<int>(std::bit_width(absolute(value.value))) > 63)
+    return value.value < 0 ? -INT64_MAX : INT64_MAX;
+  return value.value * (int64_t(1) << shift);
+}
+
+int64_t limitInUnits(float limit, int exponent) {
+  const WideValue value = wideValue(limit);
+  if (value.unbounded)
+    return value.negative ? -INT64_MAX : INT64_MAX;
+  const auto magnitude = static_cast<int64_t>(value.low); // 24 bits
+  return inUnits({value.negative ? -magnitude : magnitude, value.exponent},
+                 exponent);
+}
+
+ScaledInteger alignedSum(const ScaledInteger &accumulator,
+                         ArrayRef<ScaledInteger> terms) {
+  int exponent = accumulator.exponent;
+  for (const ScaledInteger &term : terms)
+    exponent = addendExponent(exponent, term);
+  int64_t sum = inUnits(accumulator, exponent);
+  for (const ScaledInteger &term : terms)
+    sum += inUnits(term, exponent);
+  return {sum, exponent};
 }
 
 } // namespace ashlar::numerics

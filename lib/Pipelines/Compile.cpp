@@ -131,6 +131,7 @@ llvm::Error Compilation::quantise() {
   quantise.residual = options.residual;
   quantise.exponents = options.scaleExponents;
   quantise.weightScaling = options.weightScaling;
+  quantise.blockArithmetic = options.epilogue == "block";
   llvm::Error error = runPasses(Phase::Quantise, [&](OpPassManager &manager) {
     bfp::buildQuantisePipeline(manager, quantise);
   });

@@ -49,6 +49,32 @@ def scaled_to_f32(acc, exponent):
     return np.where(negative, -value, value)
 
 
+def in_units(values, exponent, unit):
+    """values * 2^exponent as integers of 2^unit: exact to the left, where they
+    must fit, to nearest even to the right."""
+    shift = np.asarray(exponent, INT64) - np.asarray(unit, INT64)
+    values, shift = np.broadcast_arrays(np.asarray(values, INT64), shift)
+    left = np.left_shift(values, np.clip(shift, 0, 62))
+    right = np.clip(-shift, 1, 63)
+    whole = values >> right
+    # Twice the rest against the divisor, without leaving 64 bits.
+    rest = (values - (whole << right)).astype(np.uint64)
+    half = np.uint64(1) << (right - 1).astype(np.uint64)
+    up = (rest > half) | ((rest == half) & (whole % 2 != 0))
+    return np.where(values == 0, 0, np.where(shift >= 0, left, whole + up))
+
+
+def scaled(values, exponent):
+    """values * 2^exponent as binary64 that any rounding to 17 bits or fewer
+    cannot tell from it: bits below the 53rd are one sticky bit."""
+    magnitude = np.abs(values)
+    big = magnitude >= EXACT
+    sticky = (magnitude >> 11) | ((magnitude & 0x7FF) != 0)
+    reduced = np.where(big, sticky, magnitude).astype(np.float64)
+    value = np.ldexp(reduced, np.asarray(exponent, INT64) + np.where(big, 11, 0))
+    return np.where(values < 0, -value, value)
+
+
 def to_bf16(values):
     """binary32 to the nearest bfloat16, ties to even, as binary32."""
     bits = np.asarray(values, np.float32).view(np.uint32)

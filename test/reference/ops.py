@@ -212,6 +212,31 @@ for _name in list(functions.BINARY) + ["compare", "logical"]:
     EVALUATORS[_name] = binary(_name)
 
 
+def sum_with_rest(x, y):
+    """x + y in binary64; what that does not hold moves it by one unit, so that a
+    rounding to few bits sees it."""
+    total = x + y
+    back = total - x
+    rest = (x - (total - back)) + (y - back)
+    return np.where(rest == 0, total,
+                    np.nextafter(total, np.where(rest > 0, np.inf, -np.inf)))
+
+
+@evaluator("arithmetic")
+def arithmetic(attrs, values, result):
+    """docs/Numerics.md 6: exact functions of encoded operands, for one rounding."""
+    x, y = (v.numbers().astype(np.float64) for v in two(values))
+    x, y = np.broadcast_arrays(x, y)
+    if attrs["kind"] == "add":
+        return sum_with_rest(x, y)
+    if attrs["kind"] == "sub":
+        return sum_with_rest(x, -y)
+    if attrs["kind"] == "mul":
+        return x * y
+    with np.errstate(all="ignore"):
+        return np.where((x == 0) & (y == 0), 0.0, x / y)
+
+
 def dequantised(x, scale, zero):
     return (x.numbers().astype(np.float32) - np.float32(zero)) * np.float32(scale)
 

@@ -44,6 +44,78 @@ def epilogue(acc, exponent, channel_axis, operands, function):
                            float(function.get("beta") or 0))
 
 
+# What a cleared register counts as, and the bits that make 15 of them 61.
+LEAST, ROOM = -142, 46
+
+
+def bias_terms(bias):
+    """(mantissas of 16 bits, exponents) of docs/Numerics.md 6."""
+    bias = np.asarray(bias, np.float64)
+    size = np.where(bias == 0, 1, np.abs(bias))
+    exponent = np.where(bias == 0, 0, blocks.floor_log2(size) - 14)
+    mantissa = np.clip(np.rint(np.ldexp(bias, -exponent)), -32767, 32767)
+    return mantissa.astype(INT64), exponent
+
+
+def residual_terms(residual):
+    data = residual.data
+    exponent = data.element_exponents() - (data.format.mantissa - 2)
+    return data.fetched(), exponent
+
+
+def limit_in_units(limit, unit):
+    """A limit of a clip, to nearest even; beyond 63 bits their largest."""
+    most = np.iinfo(INT64).max
+    if not np.isfinite(limit):
+        return np.where(limit < 0, -most, most)
+    mantissa, exponent = np.frexp(float(limit))
+    mantissa, exponent = int(mantissa * 2 ** 24), int(exponent) - 24
+    fits = exponent - np.asarray(unit) + abs(mantissa).bit_length() <= 63
+    inside = exact.in_units(mantissa, np.where(fits, exponent, unit), unit)
+    return np.where(fits | (mantissa == 0), inside, most if mantissa > 0 else -most)
+
+
+def integer_epilogue(acc, exponent, channel_axis, operands, function):
+    """docs/Numerics.md 6, mode block: the exact sum for one rounding."""
+    terms = []
+    if operands.get("bias") is not None:
+        terms.append([along(part, channel_axis, acc.ndim)
+                      for part in bias_terms(operands["bias"].numbers())])
+    if operands.get("residual") is not None:
+        terms.append(residual_terms(operands["residual"]))
+    unit = np.broadcast_to(np.asarray(exponent, INT64), acc.shape)
+    for mantissa, own in terms:
+        unit = np.where(mantissa == 0, unit, np.maximum(unit, own - ROOM))
+    total = exact.in_units(acc, exponent, unit)
+    for mantissa, own in terms:
+        total = total + exact.in_units(mantissa, own, unit)
+    name = (function or {}).get("name", "copy")
+    if name == "relu":
+        total = np.maximum(total, 0)
+    elif name == "clip":
+        low, high = (limit_in_units(float(function[key]), unit)
+                     for key in ("alpha", "beta"))
+        total = np.minimum(np.maximum(total, low), high)
+    elif name != "copy":
+        raise ValueError(f"an integer epilogue with the function {name}")
+    return exact.scaled(total, unit)
+
+
+def least_if_cleared(scale, operand):
+    cleared = blocks.ZERO_BLOCK - (operand.data.format.mantissa - 2)
+    return scale if np.ndim(scale) or scale != cleared else LEAST
+
+
+def finish(acc, x, scale_x, w, scale_w, channel_axis, attrs, operands, function):
+    """The epilogue that the operation asks for."""
+    if attrs.get("epilogue") != "integer":
+        exponent = exponent_of(x, scale_x, w, scale_w, channel_axis, acc.ndim)
+        return epilogue(acc, exponent, channel_axis, operands, function)
+    exponent = exponent_of(x, least_if_cleared(scale_x, x), w,
+                           least_if_cleared(scale_w, w), channel_axis, acc.ndim)
+    return integer_epilogue(acc, exponent, channel_axis, operands, function)
+
+
 def aligned(operand):
     """(scale exponents, aligned integers): one E, or a vector of them along
     the operand's channel axis."""
@@ -100,8 +172,7 @@ def conv(x, w, attrs, operands, function):
     scale_x, moving = aligned(x)
     scale_w, stationary = aligned(w)
     acc = conv_integers(moving, stationary, attrs)
-    exponent = exponent_of(x, scale_x, w, scale_w, 1, acc.ndim)
-    return epilogue(acc, exponent, 1, operands, function)
+    return finish(acc, x, scale_x, w, scale_w, 1, attrs, operands, function)
 
 
 def matmul(x, w, attrs, operands, function):
@@ -112,5 +183,5 @@ def matmul(x, w, attrs, operands, function):
     scale_x, left = aligned(x)
     scale_w, right = aligned(w)
     acc = exact.matmul(left, right)
-    exponent = exponent_of(x, scale_x, w, scale_w, acc.ndim - 1, acc.ndim)
-    return epilogue(acc, exponent, acc.ndim - 1, operands, function)
+    return finish(acc, x, scale_x, w, scale_w, acc.ndim - 1, attrs, operands,
+                  function)

@@ -145,6 +145,9 @@ int64_t dropZeroTiles(std::vector<ColumnTile> &columns, mlir::Operation *op,
 /// moving weights cuts, and no residual, which lies the other way.
 bool mayTurnBlocks(mlir::Operation *op, const machine::Description &machine);
 
+/// True if what follows the sums of a product stays in integers.
+bool hasIntegerEpilogue(mlir::Operation *op);
+
 /// True if the activations of a product may be stationary: its weights are
 /// streamed, and one pass over the partitions can transpose the result.
 bool mayKeepActivations(mlir::Operation *op,

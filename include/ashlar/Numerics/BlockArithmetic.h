@@ -2,8 +2,8 @@
 //
 // Arithmetic that stays in block floating point: exact element-wise results
 // and exact accumulators encoded with one rounding, encoding under an exponent
-// that was fixed ahead, and the aligned integer bias (docs/Numerics.md 2, 5
-// and 6). Integer arithmetic only.
+// that was fixed ahead, and sums of integers aligned to one exponent
+// (docs/Numerics.md 2, 4, 5 and 6). Integer arithmetic only.
 
 #ifndef ASHLAR_NUMERICS_BLOCKARITHMETIC_H
 #define ASHLAR_NUMERICS_BLOCKARITHMETIC_H
@@ -11,6 +11,7 @@
 #include "ashlar/Numerics/Encode.h"
 
 #include "llvm/ADT/ArrayRef.h"
+#include "llvm/ADT/StringRef.h"
 
 #include <cstdint>
 #include <optional>
@@ -31,6 +32,14 @@ enum class Rounding : uint8_t {
 
 /// Element-wise functions of two encoded operands.
 enum class BlockFunction : uint8_t { Add, Sub, Mul, Div };
+
+/// "blockAdd", "blockSub", "blockMul", "blockDiv": the machine's names.
+llvm::StringRef name(BlockFunction function);
+std::optional<BlockFunction> parseBlockFunction(llvm::StringRef name);
+
+/// The function that `add`, `sub`, `mul` or `div` is of encoded operands.
+std::optional<BlockFunction> blockFunctionOf(llvm::StringRef kind);
+llvm::StringRef kindOf(BlockFunction function);
 
 /// sign * magnitude * 2^exponent. A lowest bit of a magnitude of more than 24
 /// significant bits may stand for "and something below" (a sticky bit), which
@@ -121,11 +130,33 @@ int8_t encodeAccumulators(llvm::ArrayRef<int64_t> accumulators, int exponent,
                           llvm::MutableArrayRef<int16_t> mantissas,
                           EncodeCounters &counters);
 
-/// Integer that adds a bias of m * 2^biasExponent to an accumulator in units
-/// of 2^accExponent: shifted left exactly, right to nearest even. Nothing if
-/// the result does not fit 63 bits and a sign.
-std::optional<int64_t> alignedBias(int32_t m, int biasExponent,
-                                   int accExponent);
+/// An integer times a power of two.
+struct ScaledInteger {
+  int64_t value = 0;
+  int exponent = 0;
+};
+
+/// A bias as a mantissa of 16 bits and its exponent: rounded once to nearest
+/// even, limited to +-32767; zero for zero, NaN and infinities.
+ScaledInteger biasTerm(float bias);
+
+/// The exponent at which \p term, of at most 16 bits, can be added to integers
+/// of exponent \p exponent: that, or the least one at which the term has at
+/// most 61 bits.
+int addendExponent(int exponent, const ScaledInteger &term);
+
+/// \p value in units of 2^exponent: to the left exactly, to the right to
+/// nearest even. Limited to 63 bits and a sign.
+int64_t inUnits(const ScaledInteger &value, int exponent);
+
+/// A limit of a clip in units of 2^exponent, to nearest even; zero for NaN.
+int64_t limitInUnits(float limit, int exponent);
+
+/// An accumulator below 2^62 plus up to two terms of at most 16 bits. All are
+/// brought to one exponent, which is the accumulator's wherever the terms fit;
+/// their sum then always has 63 bits and a sign (docs/Numerics.md 4).
+ScaledInteger alignedSum(const ScaledInteger &accumulator,
+                         llvm::ArrayRef<ScaledInteger> terms);
 
 } // namespace ashlar::numerics
 

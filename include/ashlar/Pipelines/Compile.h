@@ -60,6 +60,8 @@ struct CompileOptions {
   numerics::FormatTable formats;
   /// Storage of residual operands: bfp, bf16 or f32.
   std::string residual = "bfp";
+  /// What follows sums: float, or block: in integers wherever that is possible.
+  std::string epilogue = "float";
   /// Factors of output channels where weights round better with them.
   bool weightScaling = true;
   /// Measured scale exponents as JSON, {"TENSOR": E} by planned tensor, for

@@ -10,6 +10,7 @@
 #include "ashlar/Analysis/NumericPlan.h"
 #include "ashlar/Analysis/StationaryPlan.h"
 #include "ashlar/Analysis/StorageType.h"
+#include "ashlar/Numerics/BlockArithmetic.h"
 #include "dialects/BFP/BFPOps.h"
 #include "dialects/NN/NNOps.h"
 #include "dialects/NPU/HostOps.h"
@@ -58,6 +59,11 @@ public:
         .Case([&](nn::UnaryOp unary) {
           return map(unary, nn::stringifyUnaryFunction(unary.getFunction()),
                      unary.getAlpha(), unary.getBeta());
+        })
+        .Case([&](bfp::ArithmeticOp op) {
+          auto function =
+              *numerics::blockFunctionOf(op.getKind()); // arithmetic_c1
+          return map(op, numerics::name(function));
         })
         .Case([&](nn::CompareOp c) {
           return map(c, nn::stringifyCompareKind(c.getKind()));
@@ -127,20 +133,24 @@ private:
   }
 
   Operation *product(bfp::ConvOp op) {
-    return npu::PeConvOp::create(
+    auto conv = npu::PeConvOp::create(
         builder, op.getLoc(), op.getOutput().getType(), op.getX(), op.getW(),
         op.getBias(), op.getScale(), op.getResidual(), op.getStridesAttr(),
         op.getPadsAttr(), op.getDilationsAttr(), i64(op.getGroup()),
         builder.getStringAttr(op.getFunction()), f32(op.getAlpha()),
         f32(op.getBeta()));
+    conv.setIntegerEpilogue(op.getIntegerEpilogue());
+    return conv;
   }
 
   Operation *product(bfp::MatmulOp op) {
-    return npu::PeMatmulOp::create(
+    auto matmul = npu::PeMatmulOp::create(
         builder, op.getLoc(), op.getOutput().getType(), op.getA(), op.getB(),
         op.getBias(), op.getScale(), op.getResidual(),
         builder.getStringAttr(op.getFunction()), f32(op.getAlpha()),
         f32(op.getBeta()));
+    matmul.setIntegerEpilogue(op.getIntegerEpilogue());
+    return matmul;
   }
 
   Operation *product(bfp::RequantiseConvOp op) {

@@ -12,10 +12,12 @@
 #include "LoopOrder.h"
 #include "ashlar/Analysis/StorageType.h"
 #include "ashlar/Machine/Cycles.h"
+#include "ashlar/Numerics/BlockArithmetic.h"
 #include "ashlar/Numerics/PackedCodes.h"
 #include "dialects/NPU/NPUDialect.h"
 #include "llvm/Support/MathExtras.h"
 
+#include <algorithm>
 #include <bit>
 
 using namespace mlir;
@@ -292,8 +294,16 @@ void append32(std::vector<uint8_t> &bytes, uint32_t word) {
     bytes.push_back(word >> (8 * i) & 0xff);
 }
 
-/// f32 scale, f32 bias (i32 of products of integers), i32 EW, f32 alpha per
-/// lane.
+/// A bias as an integer and its exponent, as `biasAligned` reads them.
+uint32_t alignedBias(uint32_t word) {
+  const numerics::ScaledInteger bias =
+      numerics::biasTerm(std::bit_cast<float>(word));
+  return static_cast<uint16_t>(bias.value) |
+         static_cast<uint32_t>(bias.exponent) << 16;
+}
+
+/// f32 scale, f32 bias (i32 of products of integers, aligned with an integer
+/// epilogue), i32 EW, f32 alpha per lane.
 std::vector<uint8_t> packParameters(const StreamedProduct &product,
                                     const ColumnTile &column,
                                     const EncodedWeights *weights) {
@@ -304,6 +314,8 @@ std::vector<uint8_t> packParameters(const StreamedProduct &product,
       scale = analysis::constantFloats(op.getScale());
     if (op.getBias())
       bias = analysis::constantWords(op.getBias());
+    if (op.getIntegerEpilogue())
+      std::transform(bias.begin(), bias.end(), bias.begin(), alignedBias);
   };
   if (auto conv = dyn_cast<npu::PeConvOp>(product.op))
     read(conv);

@@ -13,10 +13,12 @@ using isa::DrainMode;
 using isa::ElemType;
 
 /// A cleared register means that every block was zero; so is every
-/// accumulator, and any exponent gives the same zero.
+/// accumulator. The least exponent that a step can have lets what is added to
+/// it keep its bits.
 static int scaleOf(Memory &memory, unsigned xr) {
+  constexpr int least = -142;
   int16_t scale = memory.xr(xr);
-  return scale == clearedScale ? 0 : scale;
+  return scale == clearedScale ? least : scale;
 }
 
 static void drainOnce(Engine &engine, const isa::ActDrain &op,
@@ -43,18 +45,20 @@ static void drainOnce(Engine &engine, const isa::ActDrain &op,
     return;
   }
   drain.exponent = scaleOf(memory, op.xrA) + scaleOf(memory, op.xrS) + op.shift;
+  drain.residual = viewOf(operandRes(op));
+  if (op.dstOrientation == isa::Orientation::F) {
+    drain.loadStepRecords();
+    return drain.encodeAlong();
+  }
   if (op.mode == DrainMode::Block)
     return produceExact(
         engine, drain.result, target, op.cols,
         [&](uint64_t lane, uint64_t k0, uint64_t k1, numerics::WideValue *out) {
           drain.exactRow(lane, k0, k1, out);
         });
-  drain.residual = viewOf(operandRes(op));
   if (products)
     return drain.encodeProducts(target, *products);
   drain.loadStepRecords();
-  if (op.dstOrientation == isa::Orientation::F)
-    return drain.encodeAlong();
   if (drain.hasShortBlocks(target))
     return drain.encodeBlocks(target);
   produceFloats(engine, drain.result, target, op.cols, 1,

@@ -56,7 +56,7 @@ struct Drain {
     return record;
   }
 
-  /// Accumulators [k0, k1) of a lane without gaps.
+  /// Accumulators [k0, k1) of a lane without gaps, in units of exponentOf().
   const int64_t *accumulators(uint64_t lane, uint64_t k0, uint64_t k1) const {
     const int64_t *acc = entryRow(lane, k0, k1);
     if (!op.hasBias || (op.mode != isa::DrainMode::Int && !op.biasAligned))
@@ -66,31 +66,39 @@ struct Drain {
     for (uint64_t k = k0; k < k1; ++k) {
       if (op.paramAlongSteps)
         known = record(lane, k);
-      out[k - k0] = acc[k - k0] + integerBias(known);
+      out[k - k0] = op.mode == isa::DrainMode::Int
+                        ? acc[k - k0] + std::bit_cast<int32_t>(known.bias)
+                        : alignedSum(acc[k - k0], known, {}).value;
     }
     return out;
   }
 
-  /// Power of two of an accumulator's unit. EW comes from memory: limited, so
-  /// that no record can overflow the sum.
-  int exponentOf(const LaneRecord &record) const {
+  /// Power of two of an entry. EW comes from memory: limited, so that no record
+  /// can overflow the sum.
+  int entryExponent(const LaneRecord &record) const {
     constexpr int32_t limit = 1 << 20;
     return exponent +
            (op.hasExp ? std::clamp(record.exponent, -limit, limit) : 0);
   }
 
-  /// The bias in units of the accumulator. Both stay below 2^62 (the loader's
-  /// bound and this limit), their sum in 64 bits.
-  int64_t integerBias(const LaneRecord &record) const {
-    constexpr int64_t limit = int64_t(1) << 62;
+  /// The bias that is added as an integer; zero without one.
+  numerics::ScaledInteger biasOf(const LaneRecord &record) const {
+    if (!op.biasAligned)
+      return {};
     const auto word = std::bit_cast<int32_t>(record.bias);
-    if (op.mode == isa::DrainMode::Int)
-      return word;
-    const auto mantissa = static_cast<int16_t>(word);
-    const std::optional<int64_t> bias =
-        numerics::alignedBias(mantissa, word >> 16, exponentOf(record));
-    return std::clamp(bias.value_or(mantissa < 0 ? -limit : limit), -limit,
-                      limit);
+    return {static_cast<int16_t>(word), word >> 16};
+  }
+
+  /// Power of two of an accumulator's unit, after an aligned bias.
+  int exponentOf(const LaneRecord &record) const {
+    return numerics::addendExponent(entryExponent(record), biasOf(record));
+  }
+
+  /// An entry plus the aligned bias of its record and \p residual.
+  numerics::ScaledInteger alignedSum(int64_t entry, const LaneRecord &record,
+                                     numerics::ScaledInteger residual) const {
+    return numerics::alignedSum({entry, entryExponent(record)},
+                                {biasOf(record), residual});
   }
 
   /// The lane whose accumulators a lane takes: drainUnits() has checked it.
@@ -176,17 +184,7 @@ struct Drain {
 
   /// Exact values for a drain of mode block.
   void exactRow(uint64_t lane, uint64_t k0, uint64_t k1,
-                numerics::WideValue *out) const {
-    const int64_t *acc = accumulators(lane, k0, k1);
-    LaneRecord known = record(lane, k0);
-    for (uint64_t k = k0; k < k1; ++k) {
-      if (op.paramAlongSteps)
-        known = record(lane, k);
-      const bool cut = op.function == isa::Function::Relu && acc[k - k0] < 0;
-      out[k - k0] =
-          numerics::wideValue(cut ? 0 : acc[k - k0], exponentOf(known));
-    }
-  }
+                numerics::WideValue *out) const;
 
   /// Integer drains with a scale: one rounding to binary32, the epilogue, one
   /// rounding to an integer.

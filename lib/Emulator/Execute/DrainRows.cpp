@@ -54,6 +54,42 @@ void Drain::floatRow(uint64_t lane, uint64_t k0, uint64_t k1,
   }
 }
 
+//===- Mode block ---------------------------------------------------------===//
+
+/// The function of a drain of mode block on a sum of integers.
+static int64_t applyExact(const isa::ActDrain &op,
+                          const numerics::ScaledInteger &sum) {
+  if (op.function == isa::Function::Relu)
+    return std::max<int64_t>(sum.value, 0);
+  if (op.function != isa::Function::Clip)
+    return sum.value;
+  const int64_t low = numerics::limitInUnits(op.alpha, sum.exponent);
+  const int64_t high = numerics::limitInUnits(op.beta, sum.exponent);
+  return std::min(std::max(sum.value, low), high);
+}
+
+void Drain::exactRow(uint64_t lane, uint64_t k0, uint64_t k1,
+                     numerics::WideValue *out) const {
+  Scratch &scratch = Scratch::ofThisThread();
+  const int64_t *entries = entryRow(lane, k0, k1);
+  EncodedElement *addends = nullptr;
+  if (op.resMode) {
+    addends = scratch.get<EncodedElement>(Scratch::RowA, k1 - k0);
+    loadEncoded(engine, residual, lane, k0, k1, addends);
+  }
+  LaneRecord known = record(lane, k0);
+  for (uint64_t k = k0; k < k1; ++k) {
+    if (op.paramAlongSteps)
+      known = record(lane, k);
+    numerics::ScaledInteger addend;
+    if (addends)
+      addend = {addends[k - k0].mantissa, addends[k - k0].exponent};
+    const numerics::ScaledInteger sum =
+        alignedSum(entries[k - k0], known, addend);
+    out[k - k0] = numerics::wideValue(applyExact(op, sum), sum.exponent);
+  }
+}
+
 //===- Blocks along the steps ---------------------------------------------===//
 
 /// Gives elements [offset, offset + bytes) of a partition one exponent cell.
@@ -72,16 +108,24 @@ void Drain::encodeLane(uint64_t lane, const EncodeTarget &target,
   const uint64_t steps = entries.size(), block = op.dstBlock;
   const auto width = static_cast<int>(op.dstMantissa);
   const unsigned bytes = width <= 8 ? 1 : 2;
-  auto *row = scratch.get<float>(Scratch::Block, steps);
   auto *words = scratch.get<int16_t>(Scratch::Mantissa, steps);
   auto *cells =
       scratch.get<int8_t>(Scratch::Cells, llvm::divideCeil(steps, block));
-  floatRow(lane, 0, steps, row);
-  if (target.given)
-    encodeGivenLine(engine, target, width, {row, steps}, block, words, cells,
-                    stats);
-  else
-    engine.kernels->encodeLine(row, steps, block, width, words, cells, &stats);
+  if (op.mode == isa::DrainMode::Block) {
+    auto *row = scratch.get<numerics::WideValue>(Scratch::Block, steps);
+    exactRow(lane, 0, steps, row);
+    encodeLine<numerics::WideValue>(engine, target, width, {row, steps}, block,
+                                    words, cells, stats);
+  } else {
+    auto *row = scratch.get<float>(Scratch::Block, steps);
+    floatRow(lane, 0, steps, row);
+    if (target.given)
+      encodeLine<float>(engine, target, width, {row, steps}, block, words,
+                        cells, stats);
+    else
+      engine.kernels->encodeLine(row, steps, block, width, words, cells,
+                                 &stats);
+  }
   const uint64_t partition = op.dstPart + lane;
   uint8_t *to = engine.memory.sb(partition, op.dstOffset);
   if (bytes == 2)

@@ -134,10 +134,11 @@ void emulator::produceExact(
       .run<numerics::WideValue>(8, compute);
 }
 
-void emulator::encodeGivenLine(Engine &engine, const EncodeTarget &target,
-                               int mantissa, llvm::ArrayRef<float> row,
-                               uint64_t block, int16_t *mantissas,
-                               int8_t *cells, numerics::EncodeStats &stats) {
+template <typename Value>
+void emulator::encodeLine(Engine &engine, const EncodeTarget &target,
+                          int mantissa, llvm::ArrayRef<Value> row,
+                          uint64_t block, int16_t *mantissas, int8_t *cells,
+                          numerics::EncodeStats &stats) {
   const BlockEncoder encoder(engine, target, mantissa);
   for (size_t k = 0; k < row.size(); k += block) {
     const size_t count = std::min<size_t>(block, row.size() - k);
@@ -145,3 +146,11 @@ void emulator::encodeGivenLine(Engine &engine, const EncodeTarget &target,
         encoder.encode(row.slice(k, count), {mantissas + k, count}, stats);
   }
 }
+
+template void emulator::encodeLine(Engine &, const EncodeTarget &, int,
+                                   llvm::ArrayRef<float>, uint64_t, int16_t *,
+                                   int8_t *, numerics::EncodeStats &);
+template void emulator::encodeLine(Engine &, const EncodeTarget &, int,
+                                   llvm::ArrayRef<numerics::WideValue>,
+                                   uint64_t, int16_t *, int8_t *,
+                                   numerics::EncodeStats &);

@@ -99,12 +99,13 @@ void produceGiven(
     uint64_t channels, uint64_t cost,
     llvm::function_ref<void(uint64_t, uint64_t, uint64_t, float *)> compute);
 
-/// Encodes a row in blocks of \p block elements under an exponent that the
-/// target gives: a mantissa per element, a cell per block.
-void encodeGivenLine(Engine &engine, const EncodeTarget &target, int mantissa,
-                     llvm::ArrayRef<float> row, uint64_t block,
-                     int16_t *mantissas, int8_t *cells,
-                     numerics::EncodeStats &stats);
+/// Encodes a row in blocks of \p block elements without row kernels: a mantissa
+/// per element, a cell per block. Floats need an exponent that the target
+/// gives.
+template <typename Value>
+void encodeLine(Engine &engine, const EncodeTarget &target, int mantissa,
+                llvm::ArrayRef<Value> row, uint64_t block, int16_t *mantissas,
+                int8_t *cells, numerics::EncodeStats &stats);
 
 /// Computes an encoded result from exact values, rounded once:
 /// \p compute(channel, k0, k1, out) fills a row.

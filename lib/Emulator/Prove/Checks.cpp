@@ -10,6 +10,7 @@
 #include "ashlar/Partition/Compress.h"
 #include "llvm/ADT/STLExtras.h"
 #include <algorithm>
+#include <cmath>
 #include <fmt/format.h>
 
 using namespace ashlar;
@@ -406,11 +407,20 @@ static Result checkBlockDrain(const isa::ActDrain &op,
                               const Description &machine) {
   if (op.dstType != ElemType::Bfp || op.dstBlock == 0)
     return bad("drain mode block needs an encoded result with a block length");
-  if (op.hasScale || op.alphaFromParam || op.resMode ||
-      (op.hasBias && !op.biasAligned) ||
-      (op.function != isa::Function::Copy &&
-       op.function != isa::Function::Relu))
-    return bad("drain mode block takes an aligned bias, then copy or relu");
+  if (op.hasScale || op.alphaFromParam || (op.hasBias && !op.biasAligned) ||
+      (op.resMode && op.resType != ElemType::Bfp))
+    return bad("drain mode block adds an aligned bias and an encoded residual, "
+               "and takes nothing else per lane");
+  if (op.function == isa::Function::Clip
+          ? std::isnan(op.alpha) || std::isnan(op.beta)
+          : op.function != isa::Function::Copy &&
+                op.function != isa::Function::Relu)
+    return bad("drain mode block has the function {}, expected copy, relu, or "
+               "clip between numbers",
+               isa::name(op.function).str());
+  if (op.resMode)
+    if (Result finding = checkFormat("residual", op.resType, op.resMantissa))
+      return finding;
   return checkEncoded(operandDst(op), machine);
 }
 

@@ -141,7 +141,7 @@ Result emulator::checkBlocksAlong(const isa::ActDrain &op,
   if (op.dstOrientation != Orientation::F)
     return std::nullopt;
   if (op.dstType != ElemType::Bfp || op.typed || op.fromTcu ||
-      (op.mode != isa::DrainMode::Raw64 && op.mode != isa::DrainMode::F32))
+      op.mode == isa::DrainMode::Int)
     return bad("blocks along the free axis in a drain that neither moves "
                "encoded words nor encodes sums of the array");
   if (op.mode == isa::DrainMode::Raw64)

@@ -35,6 +35,7 @@ constexpr Decided decided[] = {{"batch", Phase::Import},
                                {"formats", Phase::Quantise},
                                {"scale", Phase::Quantise},
                                {"residual", Phase::Quantise},
+                               {"epilogue", Phase::Quantise},
                                {"weight-scaling", Phase::Quantise},
                                {"dump-formats", Phase::Quantise},
                                {"dump-plan", Phase::Quantise},
@@ -77,6 +78,12 @@ llvm::Error checkSearch(const CompilerArguments &arguments) {
     return makeError(ErrorClass::Usage, "{}",
                      "--formats gives all formats, expected no --format, "
                      "--activations or --weights besides");
+  if (arguments.compile.epilogue == "block" &&
+      arguments.compile.residual != "bfp")
+    return makeError(ErrorClass::Usage,
+                     "--epilogue=block adds encoded residuals, expected no "
+                     "--residual={}",
+                     arguments.compile.residual);
   if (!arguments.autoFormats && hasTarget)
     return makeError(ErrorClass::Usage, "{}",
                      "--min-snr and --min-agreement need --format=auto");

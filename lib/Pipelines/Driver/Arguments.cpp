@@ -170,6 +170,7 @@ constexpr Setting settings[] = {
     {OPT_weights, setOne<&CompilerArguments::weights>},
     {OPT_formats, setText<&CompilerArguments::formatsFile>},
     {OPT_residual, setListed<&CompileOptions::residual>},
+    {OPT_epilogue, setListed<&CompileOptions::epilogue>},
     {OPT_weight_scaling, setWeightScaling},
     {OPT_scale, setScale},
     {OPT_min_snr, setMinSnr},

@@ -80,6 +80,9 @@ defm dump_formats : Value<"dump-formats">, MetaVarName<"FILE.json">,
 defm residual : Value<"residual">, MetaVarName<"TYPE">,
   HelpText<"storage of the operands of residual additions:">, Values<"bfp,bf16,f32">,
   Group<format_group>;
+defm epilogue : Value<"epilogue">, MetaVarName<"MODE">,
+  HelpText<"arithmetic after products and of encoded tensors:">,
+  Values<"float,block">, Group<format_group>;
 defm weight_scaling : Value<"weight-scaling">, MetaVarName<"MODE">,
   HelpText<"per-channel scaling of weights that reduces their rounding "
            "errors:">,

@@ -7,6 +7,7 @@
 
 #include "ashlar/Analysis/StationaryPlan.h"
 #include "ashlar/Conversion/NNToNPU/NNToNPU.h"
+#include "ashlar/Numerics/BlockArithmetic.h"
 #include "ashlar/Numerics/Function.h"
 #include "ashlar/Support/Error.h"
 #include "dialects/BFP/BFPDialect.h"
@@ -165,7 +166,7 @@ private:
         builder, loc, type, op.getX(), op.getW(), op.getBias(), op.getScale(),
         op.getResidual(), op.getStridesAttr(), op.getPadsAttr(),
         op.getDilationsAttr(), op.getGroupAttr(), op.getFunctionAttr(),
-        op.getAlphaAttr(), op.getBetaAttr());
+        op.getAlphaAttr(), op.getBetaAttr(), op.getIntegerEpilogueAttr());
   }
 
   Operation *product(npu::PeMatmulOp op) {
@@ -182,7 +183,7 @@ private:
     return bfp::MatmulOp::create(builder, loc, type, op.getX(), op.getW(),
                                  op.getBias(), op.getScale(), op.getResidual(),
                                  op.getFunctionAttr(), op.getAlphaAttr(),
-                                 op.getBetaAttr());
+                                 op.getBetaAttr(), op.getIntegerEpilogueAttr());
   }
 
   Operation *function(npu::VecMapOp op) {
@@ -201,6 +202,9 @@ private:
                          .getOperation()
                    : nullptr;
     }
+    if (auto function = numerics::parseBlockFunction(name))
+      return bfp::ArithmeticOp::create(builder, loc, type, inputs[0], inputs[1],
+                                       numerics::kindOf(*function));
     if (auto kind = nn::symbolizeCompareKind(name))
       return nn::CompareOp::create(builder, loc, type, *kind, inputs[0],
                                    inputs[1]);

@@ -64,6 +64,7 @@ LayerOperand decodeDump(const emulator::TensorDump &dump, bfp::BlockType type,
   const int w = static_cast<int>(type.getMantissa());
   const int range = static_cast<int>(type.getRange());
   BlockIndex blocks(type, shape);
+  operand.grid = numerics::powerOfTwo(dump.scaleExponent - range);
   operand.fetchError.resize(operand.values.size());
   for (int64_t i = 0, e = operand.values.size(); i < e; ++i) {
     int32_t m =
@@ -118,6 +119,9 @@ void boundConstant(bfp::EncodeOp encode, bool stored, LayerOperand &operand) {
     double &most = largest[channelOf(i)];
     most = std::max(most, step);
   }
+  for (double step : largest)
+    operand.grid = std::max(
+        operand.grid, std::ldexp(step, -static_cast<int>(type.getRange())));
   operand.fetchError.resize(values.size());
   for (size_t i = 0; i < values.size(); ++i) {
     double step =
@@ -205,6 +209,20 @@ llvm::Expected<std::vector<double>> boundSums(Operation *op,
   return errors;
 }
 
+/// A sum with what is added to it as integers of one exponent. \p grid is the
+/// unit of the accumulators; a term that does not fit makes the unit larger.
+numerics::Enclosure integerSum(numerics::Enclosure sum, double grid,
+                               double bias, double residual) {
+  const double unit =
+      std::max({grid, std::abs(bias) * 0x1p-60, std::abs(residual) * 0x1p-46});
+  sum.value += bias + residual;
+  // Each of three terms and a limit is rounded to the unit, the bias before
+  // that to 16 bits, and the sum here to binary64.
+  sum.bound += 2 * unit + std::abs(bias) * 0x1p-14 +
+               (std::abs(sum.value) + std::abs(bias)) * 0x1p-50;
+  return sum;
+}
+
 /// The epilogue, element by element, in the order of docs/Numerics.md 6.
 template <typename OpTy>
 llvm::Expected<LayerExpectation>
@@ -233,8 +251,17 @@ expectProduct(OpTy op, ArrayRef<const LayerOperand *> operands) {
   result.bound.resize(bounds->size());
   for (size_t i = 0; i < bounds->size(); ++i) {
     int64_t channel = outputChannel(op, static_cast<int64_t>(i));
-    numerics::Enclosure v =
-        numerics::toBinary32({result.exact.floats[i], (*bounds)[i]});
+    numerics::Enclosure v{result.exact.floats[i], (*bounds)[i]};
+    if (op.getIntegerEpilogue()) {
+      v = integerSum(v, operands[0]->grid * operands[1]->grid,
+                     bias ? bias->floats[channel] : 0,
+                     residual ? residual->floats[i] : 0);
+      v = numerics::applied(v, *function, alpha, beta);
+      result.exact.floats[i] = v.value;
+      result.bound[i] = v.bound;
+      continue;
+    }
+    v = numerics::toBinary32(v);
     if (scale)
       v = numerics::scaled(v, scale->floats[channel]);
     if (bias)

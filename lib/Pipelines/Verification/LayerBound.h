@@ -34,6 +34,8 @@ struct LayerOperand {
   /// How far each element may be from `values` once a product has fetched it;
   /// empty if not encoded.
   std::vector<double> fetchError;
+  /// Largest step of the integers that a product fetches; 0 if not encoded.
+  double grid = 0;
   /// Elements that operand fetch limits: outside of every guarantee.
   uint64_t saturated = 0;
 };

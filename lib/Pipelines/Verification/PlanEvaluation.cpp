@@ -15,6 +15,8 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Builders.h"
 
+#include <cmath>
+
 using namespace mlir;
 
 namespace ashlar::pipelines {
@@ -183,6 +185,20 @@ Tensor dequantised(const Tensor &x, const APFloat &scale, uint64_t zero) {
   return result;
 }
 
+/// Two encoded tensors in binary64, in which their values are exact.
+llvm::Expected<Tensor> evaluateArithmetic(bfp::ArithmeticOp op,
+                                          ArrayRef<const Tensor *> operands) {
+  OpBuilder builder(op.getContext());
+  OperationState state(op.getLoc(), ("nn." + op.getKind()).str(),
+                       op->getOperands(), TypeRange(plainType(op.getOutput())));
+  auto result = Detached(builder.create(state)).evaluate(operands);
+  if (!result || op.getKind() != "div")
+    return result;
+  for (double &v : result->floats)
+    v = std::isnan(v) ? 0 : v; // 0 / 0
+  return result;
+}
+
 /// The function of bfp.requantise, not limited. Sums and products of two
 /// binary32 numbers in binary64 round to binary32 as if computed in it.
 llvm::Expected<Tensor> functionOf(bfp::RequantiseOp op, const Tensor &a,
@@ -281,6 +297,8 @@ llvm::Expected<Tensor> evaluateWide(Operation *op,
     return evaluateAffine(affine, operands);
   if (auto map = dyn_cast<bfp::RequantiseOp>(op))
     return requantiseMap(map, operands);
+  if (auto arithmetic = dyn_cast<bfp::ArithmeticOp>(op))
+    return evaluateArithmetic(arithmetic, operands);
   if (auto matmul = dyn_cast<bfp::IntegerMatmulOp>(op))
     return integerProduct(matmul, operands);
   if (op->getNumResults() == 1 && bfp::isEncoded(op->getResult(0).getType())) {

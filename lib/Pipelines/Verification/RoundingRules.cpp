@@ -145,8 +145,8 @@ llvm::Expected<Bounds> boundFloats(Operation *op, Operands operands,
                                    const Tensor &exact) {
   const Tensor &x = *operands[0];
   return llvm::TypeSwitch<Operation *, llvm::Expected<Bounds>>(op)
-      .Case<nn::AddOp, nn::SubOp, nn::MulOp, nn::DivOp, nn::PReluOp>(
-          [&](auto) { return roundedOnce(exact); })
+      .Case<nn::AddOp, nn::SubOp, nn::MulOp, nn::DivOp, nn::PReluOp,
+            bfp::ArithmeticOp>([&](auto) { return roundedOnce(exact); })
       .Case([&](nn::PowOp) { return roundedOnce(exact, 4); })
       .Case([&](nn::UnaryOp unary) { return boundUnary(unary, x); })
       .Case([&](bfp::AffineOp affine) { return boundAffine(affine, operands); })

@@ -171,7 +171,7 @@ LogicalResult ChooseFormats::chooseStorage(func::FuncOp function,
   if (function.getBody().empty())
     return success();
   Block &body = function.getBody().front();
-  StoragePlan plan(function, formats, storage);
+  StoragePlan plan(function, formats, storage, blockArithmetic);
   FailureOr<std::string> lowered = plan.proveRanges(function, strictRange);
   if (failed(lowered))
     return failure();
@@ -251,6 +251,12 @@ void ChooseFormats::runOnOperation() {
   if (!storage) {
     module.emitError("storage of residual operands is '")
         << residual << "', expected bfp, bf16 or f32";
+    return signalPassFailure();
+  }
+  if (blockArithmetic && *storage != ResidualStorage::Bfp) {
+    module.emitError("block arithmetic adds encoded residuals, expected the "
+                     "storage bfp, found '")
+        << residual << "'";
     return signalPassFailure();
   }
   FailureOr<AskedFormats> asked = takeFormats(module);

@@ -53,14 +53,14 @@ static Value convert(OpBuilder &builder, nn::ConvOp op) {
                         op.getW(), toF32(builder, op.getBias()), Value(),
                         Value(), op.getStridesAttr(), op.getPadsAttr(),
                         op.getDilationsAttr(), op.getGroupAttr(),
-                        builder.getStringAttr("copy"), zero, zero);
+                        builder.getStringAttr("copy"), zero, zero, UnitAttr());
 }
 
 static Value convert(OpBuilder &builder, nn::MatMulOp op) {
   FloatAttr zero = builder.getF32FloatAttr(0.0f);
-  return MatmulOp::create(builder, op.getLoc(), op.getY().getType(), op.getA(),
-                          op.getB(), Value(), Value(), Value(),
-                          builder.getStringAttr("copy"), zero, zero);
+  return MatmulOp::create(
+      builder, op.getLoc(), op.getY().getType(), op.getA(), op.getB(), Value(),
+      Value(), Value(), builder.getStringAttr("copy"), zero, zero, UnitAttr());
 }
 
 namespace {

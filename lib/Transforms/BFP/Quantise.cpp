@@ -27,8 +27,11 @@ void buildQuantisePipeline(OpPassManager &manager,
   ChooseFormatsOptions formats;
   formats.strictRange = options.strictRange;
   formats.residual = options.residual;
+  formats.blockArithmetic = options.blockArithmetic;
   manager.addPass(createChooseFormats(formats));
   manager.addPass(createFuseEncodes());
+  if (options.blockArithmetic)
+    manager.addPass(createUseBlockArithmetic());
   if (options.weightScaling)
     manager.addPass(createScaleChannels());
   manager.addPass(createNarrowWeights());
@@ -63,6 +66,10 @@ struct PipelineOptions : PassPipelineOptions<PipelineOptions> {
       *this, "weight-scaling",
       llvm::cl::desc("Scale weights per output channel to round them better"),
       llvm::cl::init(true)};
+  Option<bool> blockArithmetic{
+      *this, "block-arithmetic",
+      llvm::cl::desc("Keep epilogues and arithmetic in integers"),
+      llvm::cl::init(false)};
 };
 } // namespace
 
@@ -70,9 +77,10 @@ void registerQuantisePipeline() {
   PassPipelineRegistration<PipelineOptions>(
       "ashlar-quantise", "The quantise phase: canonical nn to numeric plan",
       [](OpPassManager &manager, const PipelineOptions &options) {
-        buildQuantisePipeline(manager, {options.format, options.strictRange,
-                                        options.residual, options.exponents,
-                                        options.weightScaling});
+        buildQuantisePipeline(manager,
+                              {options.format, options.strictRange,
+                               options.residual, options.exponents,
+                               options.weightScaling, options.blockArithmetic});
       });
 }
 

@@ -50,6 +50,13 @@ static Value scaleOf(Operation *product) {
   return cast<MatmulOp>(product).getScale();
 }
 
+/// An integer epilogue multiplies by nothing.
+static bool addsIntegers(Operation *product) {
+  if (auto conv = dyn_cast<ConvOp>(product))
+    return conv.getIntegerEpilogue();
+  return cast<MatmulOp>(product).getIntegerEpilogue();
+}
+
 static void setScale(Operation *product, Value scale) {
   if (auto conv = dyn_cast<ConvOp>(product))
     conv.getScaleMutable().assign(scale);
@@ -126,7 +133,8 @@ void ScaleChannels::scaleWeights(EncodeOp op) {
     return isa<ConvOp, MatmulOp>(use.getOwner()) && use.getOperandNumber() == 1;
   };
   if (values.empty() || type.isWholeTensor() || products.empty() ||
-      !llvm::all_of(op->getUses(), isWeight))
+      !llvm::all_of(op->getUses(), isWeight) ||
+      llvm::any_of(products, addsIntegers))
     return;
   auto shaped = cast<RankedTensorType>(op.getInput().getType());
   ChannelView view(shaped, isa<ConvOp>(products.front()));

@@ -76,8 +76,9 @@ static std::optional<int64_t> mapReduceAxis(nn::ReduceOp op, int64_t axis) {
 }
 
 StoragePlan::StoragePlan(func::FuncOp function, const AskedFormats &formats,
-                         ResidualStorage residual)
-    : context(function.getContext()), formats(formats), residual(residual) {
+                         ResidualStorage residual, bool inBlocks)
+    : context(function.getContext()), formats(formats), residual(residual),
+      inBlocks(inBlocks) {
   if (function.getBody().empty())
     return;
   Block &body = function.getBody().front();
@@ -145,6 +146,23 @@ bool isResidualUse(OpOperand &use) {
   return isAdded(dyn_cast<ConvOp>(op)) || isAdded(dyn_cast<MatmulOp>(op));
 }
 
+std::optional<StringRef> arithmeticKind(Operation *op) {
+  return llvm::TypeSwitch<Operation *, std::optional<StringRef>>(op)
+      .Case<nn::AddOp, nn::SubOp, nn::MulOp, nn::DivOp>(
+          [](Operation *o) { return o->getName().stripDialect(); })
+      .Default([](Operation *) { return std::nullopt; });
+}
+
+std::optional<int64_t> mapBroadcastAxis(ArrayRef<int64_t> operand,
+                                        ArrayRef<int64_t> result,
+                                        int64_t axis) {
+  const int64_t own = axis - static_cast<int64_t>(result.size()) +
+                      static_cast<int64_t>(operand.size());
+  if (own < 0 || operand[own] != result[axis])
+    return std::nullopt;
+  return own;
+}
+
 /// An op that computes its result and can round it to any float type.
 static bool canStoreAnyFloat(Operation *op) {
   return isElementwise(op) ||
@@ -180,6 +198,14 @@ std::optional<int64_t> StoragePlan::getRequiredAxis(OpOperand &use) const {
   std::optional<int64_t> axis = getStoredAxis(op->getResult(0));
   if (!axis)
     return std::nullopt;
+  auto mayBeBlocks = [&](Value value) {
+    return !isConstant(value) && getElementTypeOrSelf(value).isF32();
+  };
+  if (inBlocks && arithmeticKind(op) &&
+      llvm::all_of(op->getOperands(), mayBeBlocks) &&
+      mayBeBlocks(op->getResult(0)))
+    return mapBroadcastAxis(shapeOf(use.get()), shapeOf(op->getResult(0)),
+                            *axis);
   return llvm::TypeSwitch<Operation *, std::optional<int64_t>>(op)
       .Case<ConvOp, MatmulOp, nn::AddOp>([&](auto) -> std::optional<int64_t> {
         return residual == ResidualStorage::Bfp && isResidualUse(use)

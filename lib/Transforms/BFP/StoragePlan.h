@@ -30,8 +30,10 @@ enum class ResidualStorage { Bfp, Bf16, F32 };
 /// data movement and what it moves share one.
 class StoragePlan {
 public:
+  /// With \p inBlocks sums, differences, products and quotients of encoded
+  /// tensors read blocks (UseBlockArithmetic.cpp).
   StoragePlan(mlir::func::FuncOp function, const AskedFormats &formats,
-              ResidualStorage residual);
+              ResidualStorage residual, bool inBlocks);
 
   /// The dimension along which the operand must be encoded, or nothing if its
   /// reader has no such need.
@@ -70,6 +72,7 @@ private:
   mlir::MLIRContext *context;
   const AskedFormats &formats;
   ResidualStorage residual;
+  bool inBlocks;
   llvm::DenseMap<mlir::Value, int64_t> storedAxis;
   llvm::DenseMap<mlir::Value, size_t> stored;
   /// Encoding that an operand reads; operands of one value, axis and kind share
@@ -79,6 +82,15 @@ private:
   std::vector<numerics::BlockFormat> chosen; ///< Valid at roots.
 };
 
+/// The function of blocks that an operation on floats is, or nothing.
+std::optional<llvm::StringRef> arithmeticKind(mlir::Operation *op);
+
+/// The dimension of \p operand that dimension \p axis of the result of an
+/// element-wise operation is, if the operand has all of its extent.
+std::optional<int64_t> mapBroadcastAxis(llvm::ArrayRef<int64_t> operand,
+                                        llvm::ArrayRef<int64_t> result,
+                                        int64_t axis);
+
 /// True for the operand of a residual add, fused into a product or not: of the
 /// result's shape and no constant.
 bool isResidualUse(mlir::OpOperand &use);
@@ -87,8 +99,12 @@ bool isResidualUse(mlir::OpOperand &use);
 inline constexpr llvm::StringLiteral kResidualDecisionAttr =
     "ashlar.decision.residual";
 
-/// Sets that attribute on every residual add of a function whose storage is
-/// chosen.
+/// Attribute of a product: whether its epilogue stays in integers, and why not.
+inline constexpr llvm::StringLiteral kEpilogueDecisionAttr =
+    "ashlar.decision.epilogue";
+
+/// Sets kResidualDecisionAttr on every residual add of a function whose storage
+/// is chosen.
 void explainResiduals(mlir::func::FuncOp function);
 
 /// True if the constant operand is a factor whose output channels own a scale

@@ -37,8 +37,11 @@ struct Prediction {
   /// Transposed as whole blocks on the array, where that is possible.
   std::optional<int64_t> blocks;
 
-  int64_t moving() const {
-    return std::min(activations, blocks.value_or(activations));
+  /// \p integer: no float lies between the sums and the blocks.
+  int64_t moving(bool integer) const {
+    return integer && blocks
+               ? *blocks
+               : std::min(activations, blocks.value_or(activations));
   }
 };
 
@@ -173,8 +176,10 @@ struct ChooseStationaryPass : impl::ChooseStationaryBase<ChooseStationaryPass> {
     Predictor predictor(op, machine);
     Prediction cycles = predictor.predict();
     bool allowed = analysis::mayKeepActivations(op, machine);
-    bool turns = allowed && cycles.moving() < cycles.weights;
-    bool blocks = turns && cycles.moving() < cycles.activations;
+    const bool integer = analysis::hasIntegerEpilogue(op);
+    const int64_t moving = cycles.moving(integer);
+    bool turns = allowed && moving < cycles.weights;
+    bool blocks = turns && (integer || moving < cycles.activations);
     if (turns)
       setStationary(op, blocks ? Stationary::ActivationsBlocks
                                : Stationary::Activations);
@@ -188,7 +193,7 @@ struct ChooseStationaryPass : impl::ChooseStationaryBase<ChooseStationaryPass> {
                   : "the result cannot be transposed in one pass";
     llvm::SmallVector<NamedAttribute> alternatives{builder.getNamedAttr(
         "weights-stationary", builder.getI64IntegerAttr(cycles.weights))};
-    if (allowed)
+    if (allowed && !integer)
       alternatives.push_back(
           builder.getNamedAttr("activations-stationary",
                                builder.getI64IntegerAttr(cycles.activations)));

@@ -166,6 +166,23 @@ LogicalResult checkBlocks(Operation *op, const machine::Description &machine) {
   return check(op->getResult(0));
 }
 
+/// A drain that cannot encode leaves floats, which an integer epilogue has not.
+LogicalResult checkEpilogue(Operation *op,
+                            const machine::Description &machine) {
+  if (!analysis::hasIntegerEpilogue(op))
+    return success();
+  const analysis::StorageType type = storageOf(op->getResult(0));
+  const int64_t channels = analysis::productShape(op).outputs;
+  if (analysis::drainEncodes(type, channels, machine))
+    return success();
+  return op->emitOpError()
+         << "has an integer epilogue and blocks of " << type.format.block
+         << " of " << channels << " results, which drains of "
+         << machine.pe.columns << " columns into " << machine.sb.partitions
+         << " partitions cannot encode; expected a shorter block, as in "
+            "--format=w=8,block=8, or --epilogue=float";
+}
+
 /// Stationary activations, and results that leave the array as blocks.
 LogicalResult checkStationary(Operation *op,
                               const machine::Description &machine) {
@@ -174,11 +191,16 @@ LogicalResult checkStationary(Operation *op,
     return op->emitOpError() << "cannot keep its activations in the array";
   if (transposesBlocks(op) && !analysis::mayTurnBlocks(op, machine))
     return op->emitOpError() << "cannot transpose its result as blocks";
+  if (stationary && !transposesBlocks(op) && analysis::hasIntegerEpilogue(op))
+    return op->emitOpError()
+           << "has an integer epilogue and a result that passes through f32";
   return success();
 }
 
 LogicalResult checkBound(Operation *op, const machine::Description &machine) {
-  return failure(failed(checkBlocks(op, machine)) || failed(verifyWeights(op)));
+  return failure(failed(checkBlocks(op, machine)) ||
+                 failed(verifyWeights(op)) ||
+                 failed(checkEpilogue(op, machine)));
 }
 
 LogicalResult checkAssigned(Operation *op,

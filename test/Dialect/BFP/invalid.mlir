@@ -390,3 +390,91 @@ func.func @integer_matmul_c3(%a: tensor<4x6xui8>, %b: tensor<6x5xi8>) {
   %0 = bfp.integer_matmul %a, %b {a_zero = 255 : i64, b_zero = 128 : i64} : (tensor<4x6xui8>, tensor<6x5xi8>) -> tensor<4x5xi32>
   return
 }
+
+// -----
+
+func.func @conv_c9_float(%x: tensor<1x4x8x!bfp.block<mantissa = 8, block = 16, range = 7, axis = 1>>, %w: tensor<8x4x1x!bfp.block<mantissa = 8, block = 16, range = 7, axis = 1>>) {
+  // expected-error@+1 {{expected for an integer epilogue a result in blocks}}
+  %0 = bfp.conv %x, %w {strides = array<i64: 1>, pads = array<i64: 0, 0>, dilations = array<i64: 1>,  integer_epilogue} : (tensor<1x4x8x!bfp.block<mantissa = 8, block = 16, range = 7, axis = 1>>, tensor<8x4x1x!bfp.block<mantissa = 8, block = 16, range = 7, axis = 1>>) -> tensor<1x8x8xf32>
+  return
+}
+
+// -----
+
+func.func @conv_c9_axis(%x: tensor<1x4x8x!bfp.block<mantissa = 8, block = 16, range = 7, axis = 1>>, %w: tensor<8x4x1x!bfp.block<mantissa = 8, block = 16, range = 7, axis = 1>>) {
+  // expected-error@+1 {{expected for an integer epilogue}}
+  %0 = bfp.conv %x, %w {strides = array<i64: 1>, pads = array<i64: 0, 0>, dilations = array<i64: 1>,  integer_epilogue} : (tensor<1x4x8x!bfp.block<mantissa = 8, block = 16, range = 7, axis = 1>>, tensor<8x4x1x!bfp.block<mantissa = 8, block = 16, range = 7, axis = 1>>) -> tensor<1x8x8x!bfp.block<mantissa = 8, block = axis, range = 7, axis = 1>>
+  return
+}
+
+// -----
+
+func.func @conv_c9_scale(%x: tensor<1x4x8x!bfp.block<mantissa = 8, block = 16, range = 7, axis = 1>>, %w: tensor<8x4x1x!bfp.block<mantissa = 8, block = 16, range = 7, axis = 1>>, %s: tensor<8xf32>) {
+  // expected-error@+1 {{, a scale}}
+  %0 = bfp.conv %x, %w scale(%s) {strides = array<i64: 1>, pads = array<i64: 0, 0>, dilations = array<i64: 1>,  integer_epilogue} : (tensor<1x4x8x!bfp.block<mantissa = 8, block = 16, range = 7, axis = 1>>, tensor<8x4x1x!bfp.block<mantissa = 8, block = 16, range = 7, axis = 1>>, tensor<8xf32>) -> tensor<1x8x8x!bfp.block<mantissa = 8, block = 16, range = 7, axis = 1>>
+  return
+}
+
+// -----
+
+func.func @conv_c9_residual(%x: tensor<1x4x8x!bfp.block<mantissa = 8, block = 16, range = 7, axis = 1>>, %w: tensor<8x4x1x!bfp.block<mantissa = 8, block = 16, range = 7, axis = 1>>, %r: tensor<1x8x8xf32>) {
+  // expected-error@+1 {{a residual of 'tensor<1x8x8xf32>'}}
+  %0 = bfp.conv %x, %w residual(%r) {strides = array<i64: 1>, pads = array<i64: 0, 0>, dilations = array<i64: 1>,  integer_epilogue} : (tensor<1x4x8x!bfp.block<mantissa = 8, block = 16, range = 7, axis = 1>>, tensor<8x4x1x!bfp.block<mantissa = 8, block = 16, range = 7, axis = 1>>, tensor<1x8x8xf32>) -> tensor<1x8x8x!bfp.block<mantissa = 8, block = 16, range = 7, axis = 1>>
+  return
+}
+
+// -----
+
+func.func @conv_c9_function(%x: tensor<1x4x8x!bfp.block<mantissa = 8, block = 16, range = 7, axis = 1>>, %w: tensor<8x4x1x!bfp.block<mantissa = 8, block = 16, range = 7, axis = 1>>) {
+  // expected-error@+1 {{, 'tanh'}}
+  %0 = bfp.conv %x, %w {strides = array<i64: 1>, pads = array<i64: 0, 0>, dilations = array<i64: 1>, function = "tanh", integer_epilogue} : (tensor<1x4x8x!bfp.block<mantissa = 8, block = 16, range = 7, axis = 1>>, tensor<8x4x1x!bfp.block<mantissa = 8, block = 16, range = 7, axis = 1>>) -> tensor<1x8x8x!bfp.block<mantissa = 8, block = 16, range = 7, axis = 1>>
+  return
+}
+
+// -----
+
+func.func @conv_c9_limit(%x: tensor<1x4x8x!bfp.block<mantissa = 8, block = 16, range = 7, axis = 1>>, %w: tensor<8x4x1x!bfp.block<mantissa = 8, block = 16, range = 7, axis = 1>>) {
+  // expected-error@+1 {{, 'clip'}}
+  %0 = bfp.conv %x, %w {strides = array<i64: 1>, pads = array<i64: 0, 0>, dilations = array<i64: 1>, function = "clip", alpha = 0x7FC00000 : f32, integer_epilogue} : (tensor<1x4x8x!bfp.block<mantissa = 8, block = 16, range = 7, axis = 1>>, tensor<8x4x1x!bfp.block<mantissa = 8, block = 16, range = 7, axis = 1>>) -> tensor<1x8x8x!bfp.block<mantissa = 8, block = 16, range = 7, axis = 1>>
+  return
+}
+
+// -----
+
+func.func @matmul_c8(%a: tensor<4x16x!bfp.block<mantissa = 8, block = 16, range = 7, axis = 1>>, %b: tensor<16x8x!bfp.block<mantissa = 8, block = 16, range = 7, axis = 0>>) {
+  // expected-error@+1 {{expected for an integer epilogue}}
+  %0 = bfp.matmul %a, %b {integer_epilogue} : (tensor<4x16x!bfp.block<mantissa = 8, block = 16, range = 7, axis = 1>>, tensor<16x8x!bfp.block<mantissa = 8, block = 16, range = 7, axis = 0>>) -> tensor<4x8xf32>
+  return
+}
+
+// -----
+
+func.func @arithmetic_c1(%a: tensor<4x16x!bfp.block<mantissa = 8, block = 16, range = 7, axis = 1>>) {
+  // expected-error@+1 {{expected add, sub, mul or div, found 'max'}}
+  %0 = bfp.arithmetic "max"(%a, %a) : (tensor<4x16x!bfp.block<mantissa = 8, block = 16, range = 7, axis = 1>>, tensor<4x16x!bfp.block<mantissa = 8, block = 16, range = 7, axis = 1>>) -> tensor<4x16x!bfp.block<mantissa = 8, block = 16, range = 7, axis = 1>>
+  return
+}
+
+// -----
+
+func.func @arithmetic_c2(%a: tensor<4x16x!bfp.block<mantissa = 8, block = 16, range = 7, axis = 1>>, %b: tensor<3x16x!bfp.block<mantissa = 8, block = 16, range = 7, axis = 1>>) {
+  // expected-error@+1 {{3x16}}
+  %0 = bfp.arithmetic "add"(%a, %b) : (tensor<4x16x!bfp.block<mantissa = 8, block = 16, range = 7, axis = 1>>, tensor<3x16x!bfp.block<mantissa = 8, block = 16, range = 7, axis = 1>>) -> tensor<4x16x!bfp.block<mantissa = 8, block = 16, range = 7, axis = 1>>
+  return
+}
+
+// -----
+
+func.func @arithmetic_c3(%a: tensor<4x16x!bfp.block<mantissa = 8, block = 16, range = 7, axis = 1>>, %b: tensor<4x1x!bfp.block<mantissa = 8, block = 16, range = 7, axis = 1>>) {
+  // expected-error@+1 {{expected operands with blocks along the dimension of the result's blocks and all of its extent}}
+  %0 = bfp.arithmetic "add"(%a, %b) : (tensor<4x16x!bfp.block<mantissa = 8, block = 16, range = 7, axis = 1>>, tensor<4x1x!bfp.block<mantissa = 8, block = 16, range = 7, axis = 1>>) -> tensor<4x16x!bfp.block<mantissa = 8, block = 16, range = 7, axis = 1>>
+  return
+}
+
+// -----
+
+func.func @arithmetic_c3_axis(%a: tensor<4x16x!bfp.block<mantissa = 8, block = 16, range = 7, axis = 1>>, %b: tensor<4x16x!bfp.block<mantissa = 8, block = 16, range = 7, axis = 0>>) {
+  // expected-error@+1 {{expected operands with blocks along the dimension of the result's blocks}}
+  %0 = bfp.arithmetic "add"(%a, %b) : (tensor<4x16x!bfp.block<mantissa = 8, block = 16, range = 7, axis = 1>>, tensor<4x16x!bfp.block<mantissa = 8, block = 16, range = 7, axis = 0>>) -> tensor<4x16x!bfp.block<mantissa = 8, block = 16, range = 7, axis = 1>>
+  return
+}

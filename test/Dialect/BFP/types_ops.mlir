@@ -50,3 +50,13 @@ func.func @integer_matmul(%a: tensor<2x4x6xui8>, %b: tensor<6x5xi8>) -> tensor<2
   %0 = bfp.integer_matmul %a, %b {a_zero = 120 : i64, b_zero = -3 : i64} : (tensor<2x4x6xui8>, tensor<6x5xi8>) -> tensor<2x4x5xi32>
   return %0 : tensor<2x4x5xi32>
 }
+
+// CHECK-LABEL: func @in_blocks
+func.func @in_blocks(%x: tensor<1x16x8x8x!act>, %w: tensor<16x16x1x1x!act>, %g: tensor<1x16x1x1x!act>) -> tensor<1x16x8x8x!act> {
+  // CHECK: bfp.conv %{{.*}}, %{{.*}} residual(%{{.*}}) {{{.*}}function = "relu", integer_epilogue, {{.*}}}
+  %0 = bfp.conv %x, %w residual(%x) {strides = array<i64: 1, 1>, pads = array<i64: 0, 0, 0, 0>, dilations = array<i64: 1, 1>, function = "relu", integer_epilogue}
+      : (tensor<1x16x8x8x!act>, tensor<16x16x1x1x!act>, tensor<1x16x8x8x!act>) -> tensor<1x16x8x8x!act>
+  // CHECK: bfp.arithmetic "div"(%{{.*}}, %{{.*}}) : (
+  %1 = bfp.arithmetic "div"(%0, %g) : (tensor<1x16x8x8x!act>, tensor<1x16x1x1x!act>) -> tensor<1x16x8x8x!act>
+  return %1 : tensor<1x16x8x8x!act>
+}

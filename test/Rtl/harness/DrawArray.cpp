@@ -230,6 +230,26 @@ static void drawResult(Dice &dice, isa::ActDrain &op) {
   op.dstXrClear = dice.chance(30);
 }
 
+/// A residual of type `op.resType`.
+static void drawResidual(Dice &dice, const Description &machine,
+                         isa::ActDrain &op) {
+  op.resMode = true;
+  if (op.resType == ElemType::Bfp)
+    op.resMantissa = static_cast<uint32_t>(dice.between(3, 16));
+  const uint32_t n[3] = {op.n0, op.n1, op.n2};
+  const int64_t bytes = bytesOf(op.resType, op.resMantissa);
+  const Loops loops = drawApart(dice, n, bytes);
+  int64_t offset = 0;
+  place(dice, loops, bytes, static_cast<int64_t>(machine.sb.bytesPerPartition),
+        offset);
+  op.resOffset = static_cast<uint32_t>(offset);
+  op.resStride0 = loops.stride[0];
+  op.resStride1 = loops.stride[1];
+  op.resStride2 = loops.stride[2];
+  op.resPart = static_cast<uint32_t>(
+      dice.between(0, static_cast<int64_t>(machine.sb.partitions) - op.cols));
+}
+
 /// Scale, bias, residual and function of mode f32.
 static void drawEpilogue(Dice &dice, const Description &machine,
                          isa::ActDrain &op) {
@@ -247,26 +267,12 @@ static void drawEpilogue(Dice &dice, const Description &machine,
   op.beta = drawNumber(dice);
   if (!dice.chance(35))
     return;
-  op.resMode = true;
   op.resType = dice.chance(40) ? ElemType::Bfp
                                : static_cast<ElemType>(dice.between(0, 11));
   // A byte that is neither 0 nor 1 is not a bool, and memory holds any.
   if (op.resType == ElemType::Bool)
     op.resType = ElemType::U8;
-  if (op.resType == ElemType::Bfp)
-    op.resMantissa = static_cast<uint32_t>(dice.between(3, 16));
-  const uint32_t n[3] = {op.n0, op.n1, op.n2};
-  const int64_t bytes = bytesOf(op.resType, op.resMantissa);
-  const Loops loops = drawApart(dice, n, bytes);
-  int64_t offset = 0;
-  place(dice, loops, bytes, static_cast<int64_t>(machine.sb.bytesPerPartition),
-        offset);
-  op.resOffset = static_cast<uint32_t>(offset);
-  op.resStride0 = loops.stride[0];
-  op.resStride1 = loops.stride[1];
-  op.resStride2 = loops.stride[2];
-  op.resPart = static_cast<uint32_t>(
-      dice.between(0, static_cast<int64_t>(machine.sb.partitions) - op.cols));
+  drawResidual(dice, machine, op);
 }
 
 static void drawPlace(Dice &dice, const Description &machine,
@@ -356,7 +362,17 @@ isa::ActDrain rtl::drawDrain(Dice &dice, const Description &machine,
   } else if (op.mode == isa::DrainMode::Block) {
     op.hasBias = op.biasAligned = dice.chance(40);
     op.hasExp = dice.chance(30);
-    op.function = dice.of({isa::Function::Copy, isa::Function::Relu});
+    op.function = dice.of(
+        {isa::Function::Copy, isa::Function::Relu, isa::Function::Clip});
+    op.alpha = drawNumber(dice);
+    op.beta = drawNumber(dice);
+    op.resType = ElemType::Bfp;
+    if (dice.chance(40))
+      drawResidual(dice, machine, op);
+    else
+      op.resType = ElemType::F32;
+    if (op.n0 == 1 && op.n1 == 1 && dice.chance(30))
+      op.dstOrientation = isa::Orientation::F;
   }
   drawPlace(dice, machine, op);
   // A drain may follow the stream directly before it.

@@ -50,28 +50,41 @@ module epilogue #(
     return sum_to_f32(fetch_mantissa(raw, w), cell_x - (w - 2));
   endfunction
 
+  function automatic int residual_place(input int s);
+    return offset_of(int'(`ACT_DRAIN_resOffset(x)), int'(`ACT_DRAIN_resStride0(x)),
+                     int'(`ACT_DRAIN_resStride1(x)), int'(`ACT_DRAIN_resStride2(x)), s);
+  endfunction
+
+  function automatic longint unsigned residual_word(input int c, input int s);
+    return mem.sb_element(int'(`ACT_DRAIN_resPart(x)) + c, residual_place(s),
+                          stored_bytes(int'(`ACT_DRAIN_resType(x)),
+                                       int'(`ACT_DRAIN_resMantissa(x))));
+  endfunction
+
+  function automatic int residual_cell(input int c, input int s);
+    return int'(mem.xm[mem.cell_row(int'(`ACT_DRAIN_resPart(x)) + c)][residual_place(s)]);
+  endfunction
+
   function automatic logic [31:0] residual(input int c, input int s);
-    int bytes, b, p;
-    longint unsigned raw;
-    bytes = stored_bytes(int'(`ACT_DRAIN_resType(x)), int'(`ACT_DRAIN_resMantissa(x)));
-    b = offset_of(int'(`ACT_DRAIN_resOffset(x)), int'(`ACT_DRAIN_resStride0(x)),
-                  int'(`ACT_DRAIN_resStride1(x)), int'(`ACT_DRAIN_resStride2(x)), s);
-    p = int'(`ACT_DRAIN_resPart(x)) + c;
-    raw = mem.sb_element(p, b, bytes);
     if (int'(`ACT_DRAIN_resType(x)) == ELEMTYPE_BFP)
-      return decoded(raw, int'(mem.xm[mem.cell_row(p)][b]),
+      return decoded(residual_word(c, s), residual_cell(c, s),
                      int'(`ACT_DRAIN_resMantissa(x)));
-    return to_f32(raw, int'(`ACT_DRAIN_resType(x)));
+    return to_f32(residual_word(c, s), int'(`ACT_DRAIN_resType(x)));
   endfunction
 
   function automatic logic [31:0] alpha(input int c, input int s);
     return `ACT_DRAIN_alphaFromParam(x) ? record(c, s, 3) : `ACT_DRAIN_alpha(x);
   endfunction
 
-  // Exponent of the accumulators of a lane; EW is limited to 2^20.
-  function automatic int exponent(input int c, input int s);
+  // A cleared register counts as the least exponent of a step.
+  function automatic int scale_of(input int r);
+    return mem.xr[r] == CLEARED ? -142 : int'(mem.xr[r]);
+  endfunction
+
+  // Exponent of the entries of a lane; EW is limited to 2^20.
+  function automatic int entry_exponent(input int c, input int s);
     int e, own;
-    e = int'(mem.xr[`ACT_DRAIN_xrA(x)]) + int'(mem.xr[`ACT_DRAIN_xrS(x)]) +
+    e = scale_of(int'(`ACT_DRAIN_xrA(x))) + scale_of(int'(`ACT_DRAIN_xrS(x))) +
         int'(`ACT_DRAIN_shift(x));
     own = int'(record(c, s, 2));
     if (own > 1048576) own = 1048576;
@@ -79,24 +92,64 @@ module epilogue #(
     return `ACT_DRAIN_hasExp(x) ? e + own : e;
   endfunction
 
-  // A bias b * 2^eb as an integer at the exponent of the accumulator, limited
-  // to 2^62.
-  function automatic longint signed aligned_bias(input int c, input int s);
+  // What is added as integers: the bias of the record (0), and in mode block
+  // the residual (1).
+  function automatic longint signed addend(input int which, input int c, input int s);
+    int b, p;
     logic [31:0] r;
-    int shift;
-    longint signed b, limit;
+    if (which == 0) begin
+      r = record(c, s, 1);
+      return `ACT_DRAIN_biasAligned(x) ? sign_extend(64'(r[15:0]), 16) : 0;
+    end
+    if (!`ACT_DRAIN_resMode(x) || int'(`ACT_DRAIN_mode(x)) != DRAINMODE_BLOCK) return 0;
+    return fetch_mantissa(residual_word(c, s), int'(`ACT_DRAIN_resMantissa(x)));
+  endfunction
+
+  function automatic int addend_exponent(input int which, input int c, input int s);
+    logic [31:0] r;
     r = record(c, s, 1);
-    b = sign_extend(64'(r[15:0]), 16);
-    shift = int'(signed'(r[31:16])) - exponent(c, s);
-    limit = 64'sd1 <<< 62;
-    if (b == 0) return 0;
-    if (shift <= 0) return rne_signed(b, -shift > 64 ? 65 : -shift);
-    if (shift + msb(b < 0 ? -b : b) >= 62) return b < 0 ? -limit : limit;
-    return b <<< shift;
+    if (which == 0) return int'(signed'(r[31:16]));
+    return residual_cell(c, s) - (int'(`ACT_DRAIN_resMantissa(x)) - 2);
+  endfunction
+
+  // Exponent of the sums: that of the entries, or the least one at which the
+  // addends have 61 bits.
+  function automatic int exponent(input int c, input int s);
+    int e;
+    e = entry_exponent(c, s);
+    for (int i = 0; i < 2; i++)
+      if (addend(i, c, s) != 0 && addend_exponent(i, c, s) - 46 > e)
+        e = addend_exponent(i, c, s) - 46;
+    return e;
+  endfunction
+
+  // v * 2^from in units of 2^to, where it fits.
+  function automatic longint signed aligned(input longint signed v, input int from,
+                                            input int to);
+    if (from >= to) return v <<< (from - to > 63 ? 63 : from - to);
+    return rne_signed(v, to - from > 64 ? 65 : to - from);
   endfunction
 
   function automatic longint signed accumulator(input int c, input int s);
-    return taken[c][s] + (`ACT_DRAIN_biasAligned(x) ? aligned_bias(c, s) : 0);
+    longint signed sum;
+    int e;
+    e = exponent(c, s);
+    sum = aligned(taken[c][s], entry_exponent(c, s), e);
+    for (int i = 0; i < 2; i++)
+      if (addend(i, c, s) != 0)
+        sum = sum + aligned(addend(i, c, s), addend_exponent(i, c, s), e);
+    return sum;
+  endfunction
+
+  // A limit of a clip as an integer at that exponent.
+  function automatic longint signed limit_at(input logic [31:0] v, input int e);
+    longint signed m;
+    int own;
+    m = v[30:23] == 0 ? 64'(v[22:0]) : 64'({1'b1, v[22:0]});
+    own = (v[30:23] == 0 ? 1 : int'(v[30:23])) - 150;
+    if (v[30:23] == 8'hff || (m != 0 && own - e + msb(m) >= 63)) m = 64'sh7fffffffffffffff;
+    else m = aligned(m, own, e);
+    return v[31] ? -m : m;
   endfunction
 
   //--- Values -----------------------------------------------------------------
@@ -233,6 +286,12 @@ module epilogue #(
             exact[c][s] = accumulator(c, s);
             if (int'(`ACT_DRAIN_function(x)) == FUNCTION_RELU && exact[c][s] < 0)
               exact[c][s] = 0;
+            if (int'(`ACT_DRAIN_function(x)) == FUNCTION_CLIP) begin
+              if (exact[c][s] < limit_at(`ACT_DRAIN_alpha(x), exponent(c, s)))
+                exact[c][s] = limit_at(`ACT_DRAIN_alpha(x), exponent(c, s));
+              if (exact[c][s] > limit_at(`ACT_DRAIN_beta(x), exponent(c, s)))
+                exact[c][s] = limit_at(`ACT_DRAIN_beta(x), exponent(c, s));
+            end
           end
           DRAINMODE_RAW64:
           if (`ACT_DRAIN_typed(x)) value[c][s] = result_typed(c, s);

@@ -76,7 +76,8 @@ TEST(SystolicSchedule, biasIsAddedToEveryColumn) {
       int64_t expected = int64_t(bias[i]) * 4;
       for (unsigned k = 0; k < kDepth; ++k)
         expected += weights[i][k] * inputs[k][j];
-      EXPECT_EQ(acc[j][i] + *numerics::alignedBias(bias[i], -3, -5), expected);
+      EXPECT_EQ(numerics::alignedSum({acc[j][i], -5}, {{bias[i], -3}}).value,
+                expected);
     }
 }
 

@@ -84,19 +84,46 @@ int64_t NaiveMachine::drainInteger(const isa::ActDrain &op, uint64_t lane,
                               support::isSignedInteger(type));
 }
 
-/// The sum with an aligned bias, in steps of `exponent`.
-int64_t NaiveMachine::withAlignedBias(const isa::ActDrain &op, uint64_t lane,
-                                      int64_t step, int64_t acc,
-                                      int exponent) const {
-  if (!op.biasAligned)
-    return acc;
-  const uint32_t word = parameter(op, lane, step, 1);
-  const int shift = (static_cast<int32_t>(word) >> 16) - exponent;
-  const double limit = 0x1p62;
-  return acc + static_cast<int64_t>(
-                   std::clamp(std::nearbyint(std::ldexp(
-                                  double(static_cast<int16_t>(word)), shift)),
-                              -limit, limit));
+/// The value of a sum with what is aligned to it: all in steps of the exponent
+/// of the entry, or of a larger one in which the others have 61 bits. 64 bits
+/// of mantissa hold every step. In mode block its function is applied, too.
+long double NaiveMachine::alignedSum(const isa::ActDrain &op, const Tensor &res,
+                                     uint64_t lane, const int64_t index[3],
+                                     int64_t step, int64_t acc,
+                                     int exponent) const {
+  const bool block = op.mode == isa::DrainMode::Block;
+  std::vector<std::pair<long double, int>> terms{{acc, exponent}};
+  if (op.biasAligned) {
+    const uint32_t word = parameter(op, lane, step, 1);
+    terms.push_back(
+        {static_cast<int16_t>(word), static_cast<int32_t>(word) >> 16});
+  }
+  if (block && op.resMode) {
+    // A float of a whole number of steps of its cell.
+    int e = 0;
+    const double v = load(res, lane, index), m = std::frexp(v, &e);
+    const Place at = placeOf(res, lane, index);
+    const int own =
+        xm[at.partition / machine.xmGroup * machine.sb.bytesPerPartition +
+           static_cast<uint64_t>(at.offset)] -
+        (int(res.mantissa) - 2);
+    terms.push_back({std::ldexp(m, e - own), own});
+  }
+  int unit = exponent;
+  for (size_t i = 1; i < terms.size(); ++i)
+    if (terms[i].first != 0)
+      unit = std::max(unit, terms[i].second - 46);
+  long double sum = 0;
+  for (auto [m, e] : terms)
+    sum += std::nearbyint(std::ldexp(m, e - unit));
+  if (block && op.function == isa::Function::Relu)
+    sum = std::max(sum, 0.0L);
+  auto limit = [&](float v) {
+    return std::nearbyint(std::ldexp(static_cast<long double>(v), -unit));
+  };
+  if (block && op.function == isa::Function::Clip)
+    sum = std::min(std::max(sum, limit(op.alpha)), limit(op.beta));
+  return std::ldexp(sum, unit);
 }
 
 /// The epilogue in binary32: 64 bits of mantissa hold the sum, which is rounded
@@ -133,7 +160,7 @@ void NaiveMachine::drainPart(const isa::ActDrain &op) {
   const bool block = op.mode == isa::DrainMode::Block;
   const bool words =
       op.mode == isa::DrainMode::Int || op.mode == isa::DrainMode::Raw64;
-  auto scale = [&](unsigned r) { return xr[r] == cleared ? 0 : xr[r]; };
+  auto scale = [&](unsigned r) { return xr[r] == cleared ? -142 : xr[r]; };
   const int given = scale(op.xrA) + scale(op.xrS) + op.shift;
   const int64_t steps = int64_t(op.n0) * op.n1 * op.n2;
   for (uint64_t lane = 0; lane < op.cols; ++lane)
@@ -148,24 +175,21 @@ void NaiveMachine::drainPart(const isa::ActDrain &op) {
       const int exponent =
           given +
           (op.hasExp ? static_cast<int>(parameter(op, lane, step, 2)) : 0);
-      acc = withAlignedBias(op, lane, step, acc, exponent);
-      if (block && op.function == isa::Function::Relu)
-        acc = std::max<int64_t>(acc, 0);
       const long double sum =
-          std::ldexp(static_cast<long double>(acc), exponent);
+          alignedSum(op, res, lane, index, step, acc, exponent);
       if (block)
         exact[lane].push_back(sum);
       else
         result[lane].push_back(epilogue(op, res, lane, index, step, sum));
     }
   const bool along = op.dstOrientation == isa::Orientation::F && !words;
-  if (op.cellFromXr && !block && !along)
+  if ((op.cellFromXr || along) && !block)
     for (uint64_t lane = 0; lane < op.cols; ++lane)
       exact[lane].assign(result[lane].begin(), result[lane].end());
-  if (block || (op.cellFromXr && !along))
+  if (along)
+    finishAlong(op, dst, exact);
+  else if (block || op.cellFromXr)
     finishExact(exactOf(op, dst, op.n0, op.n1, op.n2), exact);
-  else if (along)
-    finishAlong(op, dst, result);
   else if (op.mode == isa::DrainMode::F32)
     finish(dst, count, result, op.dstBlock, op.dstXr, op.dstXrClear);
 }

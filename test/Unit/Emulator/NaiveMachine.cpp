@@ -367,11 +367,13 @@ void NaiveMachine::finish(const Tensor &x, const uint64_t count[3],
   }
 }
 
-void NaiveMachine::finishAlong(const isa::ActDrain &op, const Tensor &x,
-                               const std::vector<std::vector<float>> &values) {
+void NaiveMachine::finishAlong(
+    const isa::ActDrain &op, const Tensor &x,
+    const std::vector<std::vector<long double>> &values) {
   const Exact exact = exactOf(op, x, 1, 1, 1);
   if (exact.clear)
     xr[exact.given ? exact.ownXr : exact.xr] = cleared;
+  const bool sums = op.mode == isa::DrainMode::Block;
   const int64_t bytes = bytesOf(x.type, x.mantissa);
   const int64_t tile = machine.xmGroup * bytes;
   for (uint64_t lane = 0; lane < values.size(); ++lane)
@@ -381,12 +383,13 @@ void NaiveMachine::finishAlong(const isa::ActDrain &op, const Tensor &x,
       std::vector<float> elements(values[lane].begin() + k,
                                   values[lane].begin() + end);
       std::vector<std::vector<long double>> rows;
-      for (float v : elements)
-        rows.push_back({v});
+      for (uint64_t i = k; i < end; ++i)
+        rows.push_back({values[lane][i]});
       std::vector<int64_t> mantissas;
       const int cell =
-          exact.given ? exactBlock(exact, rows, 0, rows.size(), 0, mantissas)
-                      : encode(elements, x.mantissa, mantissas);
+          exact.given || sums
+              ? exactBlock(exact, rows, 0, rows.size(), 0, mantissas)
+              : encode(elements, x.mantissa, mantissas);
       for (uint64_t i = k; i < end; ++i) {
         const int64_t index[3] = {0, 0, static_cast<int64_t>(i)};
         storeRaw(x, lane, index, mantissas[i - k]);
@@ -395,7 +398,7 @@ void NaiveMachine::finishAlong(const isa::ActDrain &op, const Tensor &x,
            at.offset / tile * tile + at.partition % machine.xmGroup * bytes] =
             static_cast<int8_t>(cell);
       }
-      if (cell != -128 && !exact.given)
+      if (cell != -128 && !exact.given && !sums)
         xr[op.dstXr] = std::max(xr[op.dstXr], cell - (int(x.mantissa) - 2));
     }
 }

@@ -108,8 +108,9 @@ private:
                 const int64_t index[3]) const;
   int64_t drainInteger(const isa::ActDrain &op, uint64_t lane, int64_t step,
                        int64_t acc) const;
-  int64_t withAlignedBias(const isa::ActDrain &op, uint64_t lane, int64_t step,
-                          int64_t acc, int exponent) const;
+  long double alignedSum(const isa::ActDrain &op, const Tensor &res,
+                         uint64_t lane, const int64_t index[3], int64_t step,
+                         int64_t acc, int exponent) const;
   float epilogue(const isa::ActDrain &op, const Tensor &res, uint64_t lane,
                  const int64_t index[3], int64_t step, long double sum) const;
 
@@ -141,7 +142,7 @@ private:
 
   /// Stores a drained result whose blocks run along the free axis.
   void finishAlong(const isa::ActDrain &op, const Tensor &x,
-                   const std::vector<std::vector<float>> &values);
+                   const std::vector<std::vector<long double>> &values);
 
   /// An encoded result whose elements are exact numbers.
   struct Exact {

@@ -478,8 +478,15 @@ isa::ActDrain Generator::arrayDrain(const isa::PeLoad &load,
       drain.hasBias && (drain.mode == isa::DrainMode::Block ||
                         (drain.mode == isa::DrainMode::F32 && chance(40)));
   drain.paramOffset = offset() & ~3u;
-  if (drain.mode == isa::DrainMode::Block && chance(50))
-    drain.function = isa::Function::Relu;
+  if (drain.mode == isa::DrainMode::Block) {
+    const isa::Function functions[] = {isa::Function::Copy, isa::Function::Relu,
+                                       isa::Function::Clip};
+    drain.function = functions[between(0, 2)];
+    drain.alpha = number();
+    drain.beta = number();
+    arrayResidual(drain, op);
+    drain.resType = ElemType::Bfp;
+  }
   strides({{drain.n0, drain.n1, drain.n2}},
           bytes(drain.dstType, drain.dstMantissa), stride);
   drain.dstStride0 = stride[0];
@@ -487,16 +494,22 @@ isa::ActDrain Generator::arrayDrain(const isa::PeLoad &load,
   drain.dstStride2 = stride[2];
   if (drain.mode == isa::DrainMode::F32)
     arrayEpilogue(drain, op);
+  if (drain.mode == isa::DrainMode::F32 || drain.mode == isa::DrainMode::Block)
+    alongSteps(drain);
   return drain;
 }
 
 void Generator::arrayEpilogue(isa::ActDrain &drain, const isa::PeMatmul &op) {
-  int32_t stride[3];
   drain.function = static_cast<isa::Function>(between(0, 26));
   drain.alpha = number();
   drain.beta = number();
   drain.hasScale = chance(50);
   drain.alphaFromParam = chance(20);
+  arrayResidual(drain, op);
+}
+
+void Generator::arrayResidual(isa::ActDrain &drain, const isa::PeMatmul &op) {
+  int32_t stride[3];
   drain.resMode = chance(40);
   drain.resType = type();
   drain.resMantissa = mantissa();
@@ -506,6 +519,10 @@ void Generator::arrayEpilogue(isa::ActDrain &drain, const isa::PeMatmul &op) {
   drain.resStride0 = stride[0];
   drain.resStride1 = stride[1];
   drain.resStride2 = stride[2];
+}
+
+/// Blocks along the steps, where there is one run of them.
+void Generator::alongSteps(isa::ActDrain &drain) {
   if (drain.n0 == 1 && drain.n1 == 1 && drain.dstType == ElemType::Bfp &&
       chance(50)) {
     const unsigned size = bytes(drain.dstType, drain.dstMantissa);

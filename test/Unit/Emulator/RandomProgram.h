@@ -105,6 +105,8 @@ private:
   isa::PeMatmul arrayMatmul(const isa::PeLoad &load);
   isa::ActDrain arrayDrain(const isa::PeLoad &load, const isa::PeMatmul &op);
   void arrayEpilogue(isa::ActDrain &drain, const isa::PeMatmul &op);
+  void arrayResidual(isa::ActDrain &drain, const isa::PeMatmul &op);
+  void alongSteps(isa::ActDrain &drain);
   isa::ElemType operandType(isa::OperandMode mode);
   /// The parts of `windows`.
   isa::PeLoad windowLoad(uint32_t cols);

@@ -117,9 +117,12 @@ void unit(int w, int64_t r0, int64_t r1, int e6, int e4, int m0, int m1) {
   EXPECT_EQ(e5 - e3, e6);
   int64_t acc[2];
   for (int i = 0; i < 2; ++i) {
-    acc[i] = *alignedBias(b[i], e5, e3);
+    acc[i] = 0;
     for (int j = 0; j < 3; ++j)
       acc[i] += int64_t(m[3 * i + j]) * v[j];
+    ScaledInteger sum = alignedSum({acc[i], e3}, {{b[i], e5}});
+    EXPECT_EQ(sum.exponent, e3);
+    acc[i] = sum.value;
   }
   EXPECT_EQ(acc[0], r0);
   EXPECT_EQ(acc[1], r1);
@@ -135,15 +138,51 @@ TEST(FourSteps, sixteenBits) {
 
 TEST(FourSteps, eightBits) { unit(8, -564, 7784, 2, -5, -9, 122); }
 
-TEST(AlignedBias, bothDirections) {
-  EXPECT_EQ(alignedBias(5, 3, 0), 40);
-  EXPECT_EQ(alignedBias(-5, 0, 1), -2);
-  EXPECT_EQ(alignedBias(-7, 0, 1), -4);
-  EXPECT_EQ(alignedBias(6, 0, 2), 2);
-  EXPECT_EQ(alignedBias(32767, 0, 200), 0);
-  EXPECT_EQ(alignedBias(1, 62, 0), int64_t(1) << 62);
-  EXPECT_EQ(alignedBias(1, 63, 0), std::nullopt);
-  EXPECT_EQ(alignedBias(0, 32767, -32768), 0);
+TEST(InUnits, bothDirections) {
+  EXPECT_EQ(inUnits({5, 3}, 0), 40);
+  EXPECT_EQ(inUnits({-5, 0}, 1), -2);
+  EXPECT_EQ(inUnits({-7, 0}, 1), -4);
+  EXPECT_EQ(inUnits({6, 0}, 2), 2);
+  EXPECT_EQ(inUnits({32767, 0}, 200), 0);
+  EXPECT_EQ(inUnits({1, 62}, 0), int64_t(1) << 62);
+  EXPECT_EQ(inUnits({1, 63}, 0), INT64_MAX);
+  EXPECT_EQ(inUnits({0, 32767}, -32768), 0);
+}
+
+TEST(AlignedSum, unitOfTheAccumulatorWhereTermsFit) {
+  ScaledInteger sum = alignedSum({7, -30}, {{-32768, 16}, {3, -31}});
+  EXPECT_EQ(sum.exponent, -30);
+  EXPECT_EQ(sum.value, 7 - (int64_t(1) << 61) + 2);
+}
+
+TEST(AlignedSum, largerUnitForALargeTerm) {
+  // Weights that are all zero have the least exponent; the bias is what counts.
+  ScaledInteger sum = alignedSum({5, -154}, {biasTerm(-1.5f), {}});
+  EXPECT_EQ(std::ldexp(double(sum.value), sum.exponent), -1.5);
+  const int64_t most = (int64_t(1) << 62) - 1;
+  sum = alignedSum({most, -200}, {{32767, 0}, {32767, 0}});
+  EXPECT_EQ(sum.exponent, -46);
+  EXPECT_EQ(sum.value, int64_t(32767) << 47);
+  sum = alignedSum({-most, 0}, {{-32768, 46}, {-32768, 46}});
+  EXPECT_EQ(sum.value, -most - (int64_t(1) << 62));
+}
+
+TEST(BiasTerm, sixteenBits) {
+  for (float v : {1.0f, -0.1f, 3e38f, 1e-40f, 65535.5f}) {
+    ScaledInteger term = biasTerm(v);
+    EXPECT_LE(std::abs(std::ldexp(double(term.value), term.exponent) - v),
+              std::abs(v) * 0x1p-14);
+    EXPECT_LE(std::abs(term.value), 32767);
+  }
+  EXPECT_EQ(biasTerm(0).value, 0);
+  EXPECT_EQ(biasTerm(-INFINITY).value, 0);
+}
+
+TEST(LimitInUnits, roundsAndEnds) {
+  EXPECT_EQ(limitInUnits(6, -20), 6 << 20);
+  EXPECT_EQ(limitInUnits(6, 2), 2);
+  EXPECT_EQ(limitInUnits(-6, -80), -INT64_MAX);
+  EXPECT_EQ(limitInUnits(INFINITY, 0), INT64_MAX);
 }
 
 TEST(BlockArithmetic, agreesWithBinary64WhereThatIsExact) {

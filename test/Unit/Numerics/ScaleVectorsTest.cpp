@@ -68,7 +68,7 @@ TEST(Vectors, blockArithmetic) {
 TEST(Vectors, alignedBias) {
 #undef BIAS
 #define BIAS(m, biasExponent, accExponent, expected)                           \
-  EXPECT_EQ(alignedBias(m, biasExponent, accExponent), expected);
+  EXPECT_EQ(inUnits({m, biasExponent}, accExponent), expected);
 #include "ScaleVectors.inc"
 }
 

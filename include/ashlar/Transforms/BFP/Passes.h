@@ -34,6 +34,8 @@ struct QuantiseOptions {
   /// Multiply weights of output channels by factors that make them round
   /// better.
   bool weightScaling = true;
+  /// Epilogues and element-wise arithmetic stay in integers where they can.
+  bool blockArithmetic = false;
 };
 
 /// Attributes of a product, between assign-formats and choose-formats:

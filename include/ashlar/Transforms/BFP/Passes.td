@@ -76,6 +76,10 @@ def ChooseFormats : Pass<"ashlar-bfp-choose-formats", "::mlir::ModuleOp"> {
     reads as well are stored as f32 instead of bf16. The attribute
     `ashlar.decision.residual` of the add has the bytes of all three.
 
+    With `block-arithmetic` sums, differences, products and quotients of two
+    tensors that are no constants, and whose result is stored encoded, read
+    blocks too, where the operand has all of the blocks' axis.
+
     Every accumulator is proven not to overflow (docs/Numerics.md 4). If a
     product cannot be proven, the ranges of its operands are lowered along 15,
     7, 3, 1, 0 until it can, the larger first, of equal ones that of the
@@ -91,7 +95,9 @@ def ChooseFormats : Pass<"ashlar-bfp-choose-formats", "::mlir::ModuleOp"> {
     Option<"strictRange", "strict-range", "bool", /*default=*/"false",
            "Refuse a range that is not proven instead of lowering it">,
     Option<"residual", "residual", "std::string", /*default=*/"\"bfp\"",
-           "Storage of residual operands: bfp, bf16 or f32">];
+           "Storage of residual operands: bfp, bf16 or f32">,
+    Option<"blockArithmetic", "block-arithmetic", "bool", /*default=*/"false",
+           "Sums, differences, products and quotients read blocks">];
   let dependentDialects = ["::ashlar::bfp::BFPDialect"];
   let statistics = [
     Statistic<"numEncoded", "num-encoded", "Tensors stored encoded">,
@@ -109,6 +115,27 @@ def FuseEncodes : Pass<"ashlar-bfp-fuse-encodes", "::mlir::ModuleOp"> {
   let statistics = [
     Statistic<"numFused", "fused", "encodes merged into data movement">
   ];
+}
+
+def UseBlockArithmetic
+    : Pass<"ashlar-bfp-use-block-arithmetic", "::mlir::ModuleOp"> {
+  let summary = "Keep epilogues and element-wise arithmetic in integers";
+  let description = [{
+    A product whose result is stored in blocks adds its bias and an encoded
+    residual to the sum as integers of one exponent, applies copy, relu or clip
+    to that integer and encodes it with one rounding (docs/Numerics.md 6); it
+    needs no scale and a bias of finite constants. The attribute
+    `ashlar.decision.epilogue` of other products says why they compute in
+    binary32. `nn.add`, `nn.sub`, `nn.mul` and `nn.div` whose operands and
+    result are encoded along one axis become `bfp.arithmetic`.
+
+    Runs on chosen formats, before scale-channels, which leaves the weights of
+    such products as they are.
+  }];
+  let dependentDialects = ["::ashlar::bfp::BFPDialect"];
+  let statistics = [
+    Statistic<"numInteger", "num-integer",
+              "Products with an integer epilogue">];
 }
 
 def ScaleChannels : Pass<"ashlar-bfp-scale-channels", "::mlir::ModuleOp"> {

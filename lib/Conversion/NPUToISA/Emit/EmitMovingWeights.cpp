@@ -30,6 +30,7 @@ namespace {
 /// Epilogue operands and function of either product operation.
 struct Epilogue {
   Value scale, bias, residual;
+  bool integer = false;
   MapParameters function;
 };
 
@@ -39,6 +40,7 @@ Epilogue epilogueOf(Operation *op) {
     epilogue.scale = product.getScale();
     epilogue.bias = product.getBias();
     epilogue.residual = product.getResidual();
+    epilogue.integer = product.getIntegerEpilogue();
     epilogue.function.alpha = product.getAlpha().convertToFloat();
     epilogue.function.beta = product.getBeta().convertToFloat();
     if (auto function = numerics::parseFunction(product.getFunction()))
@@ -313,6 +315,10 @@ void MovingWeightsEmitter::emitDrain(const ColumnTile &chunk, int64_t first,
   drain.hasExp = true;
   drain.hasScale = bool(epilogue.scale);
   drain.hasBias = bool(epilogue.bias);
+  if (epilogue.integer) {
+    drain.mode = isa::DrainMode::Block;
+    drain.biasAligned = drain.hasBias;
+  }
   setResult(drain, chunk, first);
   generator.builder.emit(drain);
 }

@@ -462,6 +462,10 @@ void setEpilogue(Operation *op, isa::ActDrain &drain) {
     drain.hasScale = bool(product.getScale());
     drain.hasBias = bool(product.getBias());
     drain.resMode = bool(product.getResidual());
+    if (product.getIntegerEpilogue()) {
+      drain.mode = isa::DrainMode::Block;
+      drain.biasAligned = drain.hasBias;
+    }
     drain.alpha = product.getAlpha().convertToFloat();
     drain.beta = product.getBeta().convertToFloat();
     if (auto function = numerics::parseFunction(product.getFunction()))

@@ -8,6 +8,7 @@
 #include "ashlar/Analysis/StationaryPlan.h"
 #include "ashlar/Analysis/TileSequence.h"
 #include "ashlar/Machine/Cycles.h"
+#include "ashlar/Numerics/BlockArithmetic.h"
 #include "ashlar/Numerics/Function.h"
 #include "dialects/NPU/NPUDialect.h"
 #include "llvm/ADT/STLExtras.h"
@@ -76,6 +77,10 @@ std::optional<isa::Function> functionField(llvm::StringRef name) {
   if (auto binary = numerics::parseBinaryFunction(name))
     return static_cast<isa::Function>(firstBinary +
                                       static_cast<unsigned>(*binary));
+  if (auto blocks = numerics::parseBlockFunction(name))
+    return static_cast<isa::Function>(
+        static_cast<unsigned>(isa::Function::BlockAdd) +
+        static_cast<unsigned>(*blocks));
   return std::nullopt;
 }
 

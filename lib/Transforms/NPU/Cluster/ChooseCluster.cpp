@@ -279,6 +279,7 @@ struct ChooseClusterPass : impl::ChooseClusterBase<ChooseClusterPass> {
         conv.getBetaAttr());
     copyDecisions(conv, tcu);
     tcu->removeAttr(kStationaryDecisionAttr);
+    tcu.setIntegerEpilogue(conv.getIntegerEpilogue());
     tcu.setZerosAttr(conv.getZerosAttr());
     if (QuantAttr quant =
             conv.getQuantAttr()) // weights are not stored as bytes
