@@ -180,7 +180,8 @@ LogicalResult checkEpilogue(Operation *op,
          << " of " << channels << " results, which drains of "
          << machine.pe.columns << " columns into " << machine.sb.partitions
          << " partitions cannot encode; expected a shorter block, as in "
-            "--format=w=8,block=8, or --epilogue=float";
+            "--format=w=8,block=8 where a drain has 8 columns, or "
+            "--epilogue=float";
 }
 
 /// Stationary activations, and results that leave the array as blocks.

@@ -17,7 +17,7 @@ import common
 CASES = [
     (["--residual=f32"], 2, "expected no --residual=f32"),
     (["--epilogue=integer"], 2, "expected float or block"),
-    (["--format=w=8,block=64", "--machine=fig3-4x4"], 3, "--epilogue=float"),
+    (["--machine=a1-tiny"], 3, "--epilogue=float"),
 ]
 
 
