@@ -29,6 +29,12 @@ def ISA_PeLoadOp : ISA_Op<"PeLoad", "pe.load", 0x20, ["peload"]> {
     the cells, whose digits of 9 bits hold the difference of two bytes: elements
     of i8 and u8 only, of which `zero` is one. Cells outside stay zero.
 
+    With `pattern` the operand has N:M weights: of M neighbouring rows, counted
+    from row 0, at most N cells of a column are not zero (N and M are
+    `pe.pattern_kept` and `pe.pattern_group` of the machine). Cells keep these
+    words with their places in log2 M bits, so that the array holds M / N copies
+    of the operand. A column that does not have the pattern is a fault.
+
     Example: `isa.pe.load(rows = 16, cols = 4, colStride = 1, type = bfp, mantissa = 8, range = 7)`
   }];
   let isaWords = 4;
@@ -45,9 +51,10 @@ def ISA_PeLoadOp : ISA_Op<"PeLoad", "pe.load", 0x20, ["peload"]> {
     E<"orientation", 1, ISA_Orientation, 1, 60, "direction of the blocks">,
     E<"mode", 2, ISA_OperandMode, 1, 61, "what a cell reads">,
     U<"terms", 7, 2, 57, "cells", "cells of a column other than zero, 0: all rows">,
-    S<"zero", 9, 3, 0, "element", "mode int: zero point of i8 or u8 elements">
+    S<"zero", 9, 3, 0, "element", "mode int: zero point of i8 or u8 elements">,
+    FlagSince<3, "pattern", 3, 9, "N:M weights: cells keep words with their places">
   ];
-  let isaReserved = [Reserved<1, 63, 1>, Reserved<3, 9, 55>];
+  let isaReserved = [Reserved<1, 63, 1>, Reserved<3, 10, 54>];
   let isaOperands = [
     Rows<"", Read, "operand", StridedBy<["$cols"], ["$colStride"]>>,
     ScaledBy,
@@ -97,6 +104,11 @@ def ISA_PeMatmulOp : ISA_Op<"PeMatmul", "pe.matmul", 0x22, ["pe"]> {
     `zero` is subtracted from every element that is read, as in `pe.load`; what
     is not read is zero.
 
+    With `pattern` the active set has N:M weights: every cell picks the element
+    of its place from the M rows of its group, and a step takes M / N neighbours
+    of dimension 2 at once, one for each copy of the operand. The sums are the
+    same.
+
     Example: `isa.pe.matmul(rows = 16, cols = 4, type = bfp, mantissa = 8, range = 7, n2 = 9, stride2 = 1, psumStride2 = 1, hi0 = 1, hi1 = 1, hi2 = 9)`
   }];
   let isaWords = 9;
@@ -132,9 +144,10 @@ def ISA_PeMatmulOp : ISA_Op<"PeMatmul", "pe.matmul", 0x22, ["pe"]> {
     S<"shift", 12, 5, 52, "pixels", "row groups: pixel of result 0">,
     U<"validW", 20, 8, 40, "results", "row groups: results of a row">,
     E<"window", 1, ISA_Window, 2, 53, "what the moving operand promises to be">,
-    S<"zero", 9, 2, 54, "element", "mode int: zero point of i8 or u8 elements">
+    S<"zero", 9, 2, 54, "element", "mode int: zero point of i8 or u8 elements">,
+    FlagSince<3, "pattern", 2, 63, "the active set has N:M weights">
   ];
-  let isaReserved = [Reserved<2, 63, 1>, Reserved<3, 60, 4>, Reserved<6, 60, 4>, Reserved<7, 60, 4>, Reserved<8, 60, 4>];
+  let isaReserved = [Reserved<3, 60, 4>, Reserved<6, 60, 4>, Reserved<7, 60, 4>, Reserved<8, 60, 4>];
   let isaOperands = [
     Rows<"", Read, "operand", Loops3, via="moving">,
     ScaledBy,

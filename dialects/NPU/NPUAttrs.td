@@ -170,6 +170,22 @@ def NPU_StationaryAttr
   let assemblyFormat = "`<` $value `>`";
 }
 
+def NPU_PatternAttr : NPU_Attr<"Pattern", "pattern"> {
+  let summary = "N:M weights of a product";
+  let description = [{
+    The array keeps at most `kept` of `group` neighbouring rows of each column of
+    those stationary tiles that have no more (`pe.pattern_kept` and
+    `pe.pattern_group` of the machine) and streams `group / kept` positions a
+    step through them (docs/Machine.md 4). Tiles without the pattern are
+    multiplied as always.
+
+    Example: `#npu.pattern<kept = 2, group = 4>`
+  }];
+  let parameters = (ins "int64_t":$kept, "int64_t":$group);
+  let assemblyFormat = "`<` struct(params) `>`";
+  let genVerifyDecl = 1;
+}
+
 def NPU_Route : I32EnumAttr<"Route", "how a data movement is done", [
       I32EnumAttrCase<"Copy", 0, "copy">,
       I32EnumAttrCase<"View", 1, "view">,

@@ -117,6 +117,18 @@ LogicalResult TilingAttr::verify(EmitError emitError, DenseI64ArrayAttr tile,
                                  {"chunk", chunk}});
 }
 
+LogicalResult PatternAttr::verify(EmitError emitError, int64_t kept,
+                                  int64_t group) {
+  if (failed(checkBounds(emitError,
+                         {{"kept", kept, 1, 8}, {"group", group, 2, 16}})))
+    return failure();
+  if (llvm::isPowerOf2_64(group) && kept < group && group % kept == 0)
+    return success();
+  return emitError() << "expects 'group' to be a power of two and 'kept' a "
+                        "smaller divisor of it, found "
+                     << kept << " of " << group;
+}
+
 LogicalResult RegionAttr::verify(EmitError emitError, int64_t begin,
                                  int64_t bytes) {
   return checkBounds(emitError, {{"begin", begin}, {"bytes", bytes}});
@@ -216,6 +228,20 @@ Stationary stationaryOf(Operation *op) {
     return conv.getStationary();
   auto matmul = dyn_cast_if_present<PeMatmulOp>(op);
   return matmul ? matmul.getStationary() : Stationary::Weights;
+}
+
+PatternAttr patternOf(Operation *op) {
+  if (auto conv = dyn_cast_if_present<PeConvOp>(op))
+    return conv.getPatternAttr();
+  auto matmul = dyn_cast_if_present<PeMatmulOp>(op);
+  return matmul ? matmul.getPatternAttr() : PatternAttr();
+}
+
+void setPattern(Operation *op, PatternAttr pattern) {
+  if (auto conv = dyn_cast<PeConvOp>(op))
+    conv.setPatternAttr(pattern);
+  else
+    cast<PeMatmulOp>(op).setPatternAttr(pattern);
 }
 
 void setStationary(Operation *op, Stationary stationary) {

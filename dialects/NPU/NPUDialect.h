@@ -89,6 +89,9 @@ void setStationary(mlir::Operation *op, Stationary stationary);
 /// True for a product of the dense array whose activations are the stationary
 /// operand; the weights move.
 bool hasStationaryActivations(mlir::Operation *op);
+/// The N:M pattern that a product uses; null if none.
+PatternAttr patternOf(mlir::Operation *op);
+void setPattern(mlir::Operation *op, PatternAttr pattern);
 
 /// True for one of these whose result leaves the array encoded, with blocks
 /// along the free axis, and is transposed as whole blocks by an identity

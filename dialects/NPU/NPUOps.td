@@ -41,7 +41,8 @@ def NPU_PeConvOp : NPU_ConvOp<"pe.conv", ["refuseOperand", "refuseResult"],
                               (ins NPU_Decision<NPU_QuantAttr>:$quant,
                                    DefaultValuedOptionalAttr<NPU_StationaryAttr,
         "::ashlar::npu::Stationary::Weights">:$stationary,
-                                   DefaultValuedOptionalAttr<I64Attr, "1">:$packed_rows)> {
+                                    DefaultValuedOptionalAttr<I64Attr, "1">:$packed_rows,
+                                    NPU_Decision<NPU_PatternAttr>:$pattern)> {
   let summary = "convolution on the dense array with its drain epilogue";
   let description = [{
     `acc = conv(x, w)` exactly (docs/Numerics.md, accumulate), then per output
@@ -66,6 +67,8 @@ def NPU_PeConvOp : NPU_ConvOp<"pe.conv", ["refuseOperand", "refuseResult"],
     - npu_pe_conv_c8: `packed_rows` is 1, or from 2 to the rows of the result of
       a convolution of spatial rank 2 or 3, a single group and stationary
       weights.
+    - npu_pe_conv_c9: with `pattern` the weights are stationary and streamed, and
+      the pattern is the machine's.
 
     Example:
     ```mlir
@@ -137,7 +140,8 @@ def NPU_PeMatmulOp
     NPU_Decision<NPU_QuantAttr>:$quant,
     DefaultValuedOptionalAttr<NPU_StationaryAttr,
         "::ashlar::npu::Stationary::Weights">:$stationary,
-    UnitAttr:$integer_epilogue, NPU_Decision<NPU_ZerosAttr>:$zeros),
+    UnitAttr:$integer_epilogue, NPU_Decision<NPU_ZerosAttr>:$zeros,
+    NPU_Decision<NPU_PatternAttr>:$pattern),
     NPU_Decisions);
   let results = (outs NPU_Tensor:$y);
   let assemblyFormat = [{

@@ -5,6 +5,8 @@
 #include "ashlar/Analysis/DenseCycles.h"
 
 #include "ashlar/Analysis/Cost/OperationCycles.h"
+#include "ashlar/Analysis/EncodedWeights.h"
+#include "ashlar/Analysis/PatternTiles.h"
 #include "ashlar/Analysis/RowPacking.h"
 #include "ashlar/Analysis/StorageType.h"
 #include "ashlar/Analysis/TileBuffers.h"
@@ -118,7 +120,9 @@ private:
                                  : static_cast<int64_t>(machine::bankCycles(
                                        machine, static_cast<uint64_t>(count)));
   }
-  int64_t streamOf(const Box &box) const;
+  /// Steps and cycles of a stream; `pattern`: through N:M weights.
+  int64_t stepsOf(const Box &box, bool pattern) const;
+  int64_t streamOf(const Box &box, bool pattern) const;
   int64_t drainOf(const Box &box, int64_t columns) const;
   void addGroup(const ColumnTile &column, llvm::ArrayRef<Part> windows,
                 bool inPieces);
@@ -130,7 +134,9 @@ private:
   StorageType stored;
   machine::VecCost function;
   std::vector<Run> groups;
-  size_t started = 0; ///< groups so far
+  size_t started = 0;        ///< groups so far
+  bool pointwise = false;    ///< positions follow each other in the input
+  bool afterPattern = false; ///< the last stream was through N:M weights
   State state;
 };
 
@@ -146,6 +152,7 @@ DensePipeline::DensePipeline(npu::PeConvOp conv, int64_t rows,
   xBytes = x.bytes();
   stride = conv.getStrides().back();
   stored = storageOf(conv.getY());
+  pointwise = isPointwise(conv);
   residual = 0;
   if (mlir::Value added = conv.getResidual()) {
     residual = storageOf(added).bytes();
@@ -201,13 +208,24 @@ int64_t DensePipeline::accesses(const Box &box, int64_t bytes, int64_t step,
   return static_cast<int64_t>(machine::portAccesses(machine, pattern));
 }
 
-int64_t DensePipeline::streamOf(const Box &box) const {
+int64_t DensePipeline::stepsOf(const Box &box, bool pattern) const {
   const int64_t pixels = llvm::divideCeilSigned(box.width, lanes);
-  return std::max(
-      static_cast<int64_t>(machine::peStream(
-          machine, static_cast<uint64_t>(box.rows * pixels),
-          static_cast<uint64_t>(passes), static_cast<uint64_t>(lanes))),
-      claim(passes * accesses(box, xBytes, stride, pixels)));
+  if (!pattern)
+    return box.rows * pixels;
+  const int64_t rows = pointwise ? 1 : box.rows;
+  return static_cast<int64_t>(
+      machine::patternSteps(machine, static_cast<uint64_t>(rows),
+                            static_cast<uint64_t>(box.rows / rows * pixels)));
+}
+
+int64_t DensePipeline::streamOf(const Box &box, bool pattern) const {
+  const int64_t pixels = llvm::divideCeilSigned(box.width, lanes);
+  const auto steps = static_cast<uint64_t>(stepsOf(box, pattern));
+  return std::max(static_cast<int64_t>(machine::peStream(
+                      machine, steps, static_cast<uint64_t>(passes),
+                      pattern ? machine.pe.patternPositions()
+                              : static_cast<uint64_t>(lanes))),
+                  claim(passes * accesses(box, xBytes, stride, pixels)));
 }
 
 int64_t DensePipeline::drainOf(const Box &box, int64_t columns) const {
@@ -224,32 +242,43 @@ int64_t DensePipeline::drainOf(const Box &box, int64_t columns) const {
 void DensePipeline::addGroup(const ColumnTile &column,
                              llvm::ArrayRef<Part> windows, bool inPieces) {
   llvm::SmallVector<Box, 16> boxes;
-  int64_t stream = 0, last = 0, busy = 0;
+  int64_t busy = 0, last = 0;
   for (const Part &window : windows) {
-    stream += streamOf(window.whole);
     if (inPieces)
       boxes.append(window.pieces.begin(), window.pieces.end());
     else
       boxes.push_back(window.whole);
   }
+  const bool patternEnds = column.tiles.back().pattern;
   for (const Box &box : boxes)
-    last += streamOf(box);
-  for (size_t i = 0; i < column.tiles.size(); ++i) {
-    const int64_t own = i + 1 == column.tiles.size() ? last : stream;
+    last += streamOf(box, patternEnds);
+  // Of tiles with and without N:M weights.
+  std::array<int64_t, 2> stream{0, 0};
+  for (const Part &window : windows)
+    for (bool pattern : {false, true})
+      stream[pattern] += streamOf(window.whole, pattern);
+  for (const StationaryTile &tile : column.tiles) {
+    const int64_t own =
+        &tile == &column.tiles.back() ? last : stream[tile.pattern];
     state.cycles.stream += own;
     busy += static_cast<int64_t>(machine::peTile(
         machine, own,
-        machine::peLoad(machine, column.tiles[i].rows, weightBytes).issue));
+        machine::peLoad(machine, tile.rows, weightBytes, tile.pattern).issue));
+    if (tile.pattern && !afterPattern)
+      busy += static_cast<int64_t>(
+          machine::groupPause(machine, lanes, machine.pe.patternPositions()));
+    afterPattern = tile.pattern;
   }
   const auto skew = static_cast<int64_t>(machine.pe.rows) + column.cols - 2;
   int64_t &bank = state.drained[started++ % state.drained.size()];
   const int64_t end = std::max(state.arrayFree, bank) + busy;
   int64_t streamed = end - last;
   for (const Box &box : boxes) {
-    streamed += streamOf(box);
+    streamed += streamOf(box, patternEnds);
     const int64_t drain = drainOf(box, column.cols);
     // A drain of neighbours in PSUM follows its stream by a row.
-    const int64_t early = lanes > 1 || drained > 1 ? 0 : box.positions() - 1;
+    const int64_t early =
+        lanes > 1 || drained > 1 ? 0 : stepsOf(box, patternEnds) - 1;
     state.actFree = std::max(state.actFree, streamed + skew - early) + drain;
     state.cycles.drain += drain;
   }
@@ -283,7 +312,10 @@ DenseCycles denseCycles(llvm::ArrayRef<npu::PeConvOp> convs, const Lanes &lanes,
     DensePipeline pipeline(conv, product.packing.rows, lanes, result, machine);
     if (before)
       pipeline.follow(*before);
-    pipeline.add(planStationary(product, machine));
+    auto columns = planStationary(product, machine);
+    if (npu::patternOf(conv) && !lanes.folded())
+      markPatterns(columns, conv, EncodedWeights(conv), machine);
+    pipeline.add(columns);
     before.emplace(std::move(pipeline));
   }
   return before ? before->take() : DenseCycles();

@@ -61,7 +61,15 @@ struct Place {
   uint64_t step = 0, group = 0;
 };
 
-static Place placeOf(const isa::PeMatmul &op, const ArrayEvent &event) {
+static Place placeOf(const machine::Description &machine,
+                     const isa::PeMatmul &op, const ArrayEvent &event) {
+  if (op.pattern) {
+    // Neighbours of a row enter, and give their results, together.
+    const uint64_t positions = machine.pe.patternPositions();
+    const uint64_t row = event.step / op.n2, result = event.step % op.n2;
+    return {machine::patternSteps(machine, row, op.n2) + result / positions,
+            event.kind == ArrayEventKind::Enter ? 0 : result % positions};
+  }
   if (op.groups <= 1 || event.kind == ArrayEventKind::Enter)
     return {event.step, 0};
   // Results of a row, as many as are valid, fill its steps.
@@ -73,12 +81,13 @@ static Place placeOf(const isa::PeMatmul &op, const ArrayEvent &event) {
 static void timeStream(const machine::Description &machine,
                        const isa::PeMatmul &op, const InstructionTime &time,
                        ArrayEvent &event) {
-  const uint64_t steps = uint64_t(op.n0) * op.n1 * op.n2;
-  const uint64_t ports = machine::psumWriteCycles(machine, op.groups);
+  const uint64_t steps = streamSteps(machine, op);
+  const uint64_t ports =
+      machine::psumWriteCycles(machine, rowGroups(machine, op));
   // Of several passes the last one completes an entry.
   const uint64_t issue = time.issueEnd - time.start;
   const uint64_t last = issue > steps * ports ? issue - steps * ports : 0;
-  const Place place = placeOf(op, event);
+  const Place place = placeOf(machine, op, event);
   const uint64_t cycle =
       last + place.step * ports +
       (machine.psum.writePorts ? place.group / machine.psum.writePorts : 0);

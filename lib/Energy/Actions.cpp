@@ -9,8 +9,8 @@
 using namespace ashlar::energy;
 
 static constexpr llvm::StringLiteral componentNames[] = {
-    "dram", "dma", "sb",  "xm",       "pe", "psum", "act",   "vec", "fmu",
-    "wm",   "tcu", "acc", "counters", "xr", "sr",   "fetch", "host"};
+    "dram", "dma", "sb",  "xm",       "pe", "psum", "act",   "vec",     "fmu",
+    "wm",   "tcu", "acc", "counters", "xr", "sr",   "fetch", "pattern", "host"};
 static_assert(std::size(componentNames) == numComponents);
 
 llvm::StringRef ashlar::energy::name(Component component) {
@@ -60,6 +60,8 @@ static constexpr ActionInfo actions[] = {
     {Component::Sr, "read", operation},
     {Component::Sr, "write", operation},
     {Component::Fetch, "read", byte},
+    {Component::Pattern, "load", byte},
+    {Component::Pattern, "pick", operation},
     {Component::Host, "step", operation},
 };
 static_assert(std::size(actions) == numActions);

@@ -37,7 +37,12 @@ void ActionCounter::of(const isa::PeLoad &op, Sink &sink) {
   const uint64_t bytes = isa::elementBytes(op.type, op.mantissa);
   const uint64_t columns = op.colStride == 0 ? 1 : op.cols;
   sink.add(Action::SbRead, op.rows * columns * bytes);
-  sink.add(Action::PeLoad, uint64_t(op.rows) * op.cols * bytes);
+  const uint64_t words =
+      op.pattern ? machine::patternWords(machine, op.rows) : op.rows;
+  sink.add(Action::PeLoad, words * op.cols * bytes);
+  if (op.pattern)
+    sink.add(Action::PatternLoad,
+             (words * op.cols * machine.pe.patternPlaceBits() + 7) / 8);
   if (op.type != ElemType::Bfp)
     return;
   if (op.orientation == isa::Orientation::P)
@@ -97,7 +102,8 @@ void ActionCounter::of(const isa::PeMatmul &op, Sink &sink) {
   const uint64_t outer = times(op.n0, op.n1);
   const uint64_t results = times(outer, op.groups > 1 ? op.validW : op.n2);
   const uint64_t sums = times(results, op.cols);
-  const uint64_t products = times(sums, op.rows);
+  const uint64_t products = times(
+      sums, op.pattern ? machine::patternWords(machine, op.rows) : op.rows);
   uint64_t passes = 1; // Through the accumulators.
   if (op.mode == OperandMode::Select) {
     sink.add(Action::PeSelect, products);
@@ -106,6 +112,8 @@ void ActionCounter::of(const isa::PeMatmul &op, Sink &sink) {
     const uint64_t digits =
         times(products, machine::pePasses(machine, bits, activeBits));
     sink.add(Action::PeMultiply, digits);
+    if (op.pattern)
+      sink.add(Action::PatternPick, digits);
     sink.counts.addWidth(Component::Pe, bits, activeBits, products);
     if (op.mode == OperandMode::Float) {
       sink.add(Action::PeFloatAccumulate, products);

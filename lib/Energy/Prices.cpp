@@ -71,6 +71,14 @@ uint64_t energy::memoryBytes(const machine::Description &m,
   }
 }
 
+/// Bits of a cell that N:M weights add: its place in either set, and the
+/// multiplexers of two digits that make one of M.
+static uint64_t patternBits(const machine::PeArray &pe) {
+  return pe.hasPattern() ? (pe.shadowSet ? 2 : 1) * pe.patternPlaceBits() +
+                               (pe.patternGroup - 1) * pe.cellDigitBits
+                         : 0;
+}
+
 uint64_t energy::partsOf(const machine::Description &m, Component component) {
   constexpr uint64_t queues = 10;
   switch (component) {
@@ -107,6 +115,8 @@ uint64_t energy::partsOf(const machine::Description &m, Component component) {
     return m.sr.registers;
   case Component::Fetch:
     return m.fetch.bytesPerCycle ? queues * m.fetch.bufferBytes : 0;
+  case Component::Pattern:
+    return m.pe.rows * m.pe.columns * patternBits(m.pe);
   }
   return 0;
 }

@@ -73,6 +73,8 @@ llvm::StringRef energy::partName(Component component) {
     return "";
   case Component::Dma:
     return "queue";
+  case Component::Pattern:
+    return "bit";
   case Component::Pe:
   case Component::Tcu:
     return "multiplier";

@@ -257,10 +257,25 @@ uint64_t ashlar::machine::pePasses(const Description &machine,
 }
 
 Timing ashlar::machine::peLoad(const Description &machine, uint64_t rows,
-                               uint64_t elementBytes) {
-  const uint64_t cycles =
-      mul(ceilDiv(rows, machine.pe.loadRowsPerCycle), elementBytes);
+                               uint64_t elementBytes, bool pattern) {
+  const uint64_t rate =
+      pattern ? machine.pe.patternRowsPerCycle : machine.pe.loadRowsPerCycle;
+  const uint64_t cycles = mul(ceilDiv(rows, rate), elementBytes);
   return {cycles, cycles, 0};
+}
+
+uint64_t ashlar::machine::patternSteps(const Description &machine,
+                                       uint64_t rows, uint64_t positions) {
+  return mul(rows, ceilDiv(positions, machine.pe.patternPositions()));
+}
+
+uint64_t ashlar::machine::patternWords(const Description &machine,
+                                       uint64_t rows) {
+  const PeArray &pe = machine.pe;
+  if (!pe.hasPattern())
+    return rows;
+  return rows / pe.patternGroup * pe.patternKept +
+         std::min(rows % pe.patternGroup, pe.patternKept);
 }
 
 uint64_t ashlar::machine::psumWriteCycles(const Description &machine,

@@ -12,7 +12,10 @@ uint64_t ashlar::machine::peakPerCycle(const Description &machine,
   case Engine::Dma:
     return machine.dma.onchipBytesPerCycle;
   case Engine::PeLoad:
-    return machine.pe.loadRowsPerCycle;
+    // Rows that enter the cells: of N:M weights N of M.
+    return machine.pe.hasPattern() ? std::max(machine.pe.loadRowsPerCycle,
+                                              machine.pe.patternRowsPerCycle)
+                                   : machine.pe.loadRowsPerCycle;
   case Engine::Pe:
     return machine.pe.rows * machine.pe.columns;
   case Engine::Act:

@@ -159,6 +159,29 @@ void checkRelations(const Description &m, Findings &findings) {
                        m.pe.rows, m.pe.rowGroupGranularity);
 }
 
+/// N:M weights fill whole words of indices, and their positions are row groups
+/// of the array.
+void checkPattern(const PeArray &pe, Findings &findings) {
+  if (!pe.hasPattern())
+    return;
+  if (pe.patternGroup < 2 || !std::has_single_bit(pe.patternGroup))
+    findings.malformed({"pe.pattern_group"},
+                       "pe.pattern_group is {}, expected 0 or a power of two "
+                       "from 2 on",
+                       pe.patternGroup);
+  else if (pe.patternKept >= pe.patternGroup ||
+           pe.patternGroup % pe.patternKept != 0)
+    findings.malformed({"pe.pattern_kept", "pe.pattern_group"},
+                       "pe.pattern_kept is {}, expected a smaller divisor of "
+                       "pe.pattern_group {}",
+                       pe.patternKept, pe.patternGroup);
+  else if (pe.rows % pe.patternGroup != 0)
+    findings.malformed({"pe.rows", "pe.pattern_group"},
+                       "pe.rows is {}, expected a multiple of "
+                       "pe.pattern_group {}",
+                       pe.rows, pe.patternGroup);
+}
+
 void checkCluster(const Sparse &sparse, Findings &findings) {
   if (sparse.wmBytes % sparse.wmBanks != 0)
     findings.malformed({"sparse.wm_bytes", "sparse.wm_banks"},
@@ -258,6 +281,7 @@ llvm::Error machine::validateWithLines(const Description &machine,
     findings.malformed({"name"}, "name has {} characters, expected 1 to 64",
                        name.size());
   checkLimits(machine, findings);
+  checkPattern(machine.pe, findings);
   // Products and relations are meaningful, and free of overflow, only between
   // values that are each within limits.
   if (findings.empty()) {

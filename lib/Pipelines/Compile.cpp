@@ -164,6 +164,11 @@ CompileOptions::checkMachine(const machine::Description &machine) const {
                      "streams, but machine '{}' has none "
                      "(dma.decoded_codes_per_cycle is 0)",
                      weightCompression, machine.name);
+  if (nmWeights == "on" && !machine.pe.hasPattern())
+    return makeError(ErrorClass::Usage,
+                     "--nm-weights=on needs an array that keeps N of M rows, "
+                     "but machine '{}' has none (pe.pattern_group is 0)",
+                     machine.name);
   if (sparse.zeroSkip == "off" && sparse.mode == "scatter")
     return makeError(ErrorClass::Usage, "{}",
                      "--zero-skip=off is for tile mode: --sparse=scatter "
@@ -328,6 +333,7 @@ llvm::Error Compilation::bind() {
   return runPasses(Phase::Assign, [&](OpPassManager &manager) {
     manager.addPass(createConvertNNToNPUPass());
     manager.addPass(npu::createVerifyFormats());
+    manager.addPass(npu::createChoosePatterns({options.nmWeights}));
     manager.addPass(npu::createChooseStationary());
     manager.addPass(npu::createAnalyseZeros());
   });

@@ -26,3 +26,10 @@ pe.load rows=2 cols=3 colStride=1 type=u8 mode=int zero=120
 ; WORDS-NEXT: {{^}} 0000000400000001{{$}}
 ; WORDS-NEXT: {{^}} 0000000000000078{{$}}
 ; TEXT: pe.load rows=2 cols=3 colStride=1 type=u8 mode=int zero=120
+
+pe.load rows=4 cols=3 colStride=1 type=u8 mode=int pattern=1
+; WORDS-NEXT: {{^}} 0400000000000420{{$}}
+; WORDS-NEXT: {{^}} 2003000000004000{{$}}
+; WORDS-NEXT: {{^}} 0000000400000001{{$}}
+; WORDS-NEXT: {{^}} 0000000000000200{{$}}
+; TEXT: pe.load rows=4 cols=3 colStride=1 type=u8 mode=int pattern=1

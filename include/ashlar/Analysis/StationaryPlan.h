@@ -46,6 +46,8 @@ struct StationaryTile {
   /// Blocks of even (0) or odd (1) index only; -1 takes all. Two layers are
   /// needed where blocks of one column would share an exponent cell.
   int layer = -1;
+  /// Its cells have the N:M pattern and are loaded so (PatternTiles.h).
+  bool pattern = false;
 };
 
 /// Stationary tiles that sum up outputs [firstOutput, firstOutput + cols): all

@@ -32,9 +32,10 @@ enum class Component : uint8_t {
   Xr,       ///< Scale-exponent registers.
   Sr,       ///< Statistics registers.
   Fetch,    ///< Instruction stream.
+  Pattern,  ///< Places and multiplexers of the array's N:M weights.
   Host,     ///< Core of the host that runs queue `host`.
 };
-inline constexpr unsigned numComponents = 17;
+inline constexpr unsigned numComponents = 18;
 
 /// "dram", "sb", ... as in tables and reports.
 llvm::StringRef name(Component component);
@@ -81,9 +82,11 @@ enum class Action : uint8_t {
   SrRead,
   SrWrite,
   FetchRead,
+  PatternLoad,
+  PatternPick,
   HostStep,
 };
-inline constexpr unsigned numActions = 40;
+inline constexpr unsigned numActions = 42;
 
 /// What one action is.
 enum class ActionUnit : uint8_t {

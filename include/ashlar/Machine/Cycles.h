@@ -160,8 +160,19 @@ uint64_t dmaInside(const Description &machine, uint64_t bytes, uint64_t runs,
 uint64_t pePasses(const Description &machine, uint64_t movingBits,
                   uint64_t stationaryBits);
 
-/// pe.load: ceil(rows / loadRowsPerCycle) * elementBytes.
-Timing peLoad(const Description &machine, uint64_t rows, uint64_t elementBytes);
+/// pe.load: ceil(rows / loadRowsPerCycle) * elementBytes; with \p pattern, of
+/// N:M weights, patternRowsPerCycle.
+Timing peLoad(const Description &machine, uint64_t rows, uint64_t elementBytes,
+              bool pattern = false);
+
+/// Steps of a stream of \p rows rows of \p positions each through N:M weights:
+/// patternPositions() neighbours of a row at a time.
+uint64_t patternSteps(const Description &machine, uint64_t rows,
+                      uint64_t positions);
+
+/// Words of a column that cells keep of \p rows rows of N:M weights: N of M
+/// rows, of a last group of fewer rows at most as many.
+uint64_t patternWords(const Description &machine, uint64_t rows);
 
 /// Cycles in which a column's accumulators take the results of one pass of a
 /// step of \p groups row groups: ceil(groups / psum.writePorts), 1 without

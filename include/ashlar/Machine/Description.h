@@ -13,6 +13,7 @@
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/StringRef.h"
 #include "llvm/Support/Error.h"
+#include <bit>
 #include <cstdint>
 #include <string>
 
@@ -95,6 +96,24 @@ struct PeArray {
   /// A stream waits for the rows that one of fewer row groups before it still
   /// uses (groupPause()); false: they never meet.
   uint64_t groupsWait = false;
+  /// N:M weights: of patternGroup neighbouring rows (M; 0: cells have no
+  /// multiplexers) a column stores at most patternKept (N) words with their
+  /// places, so that M / N positions are multiplied side by side.
+  uint64_t patternGroup = 0;
+  uint64_t patternKept = 2;
+  /// Rows per cycle from which a load chooses the words to keep.
+  uint64_t patternRowsPerCycle = 2;
+  bool hasPattern() const { return patternGroup > 0; }
+  /// Positions of a step of a stream through N:M weights; 1 without.
+  uint64_t patternPositions() const {
+    return hasPattern() ? patternGroup / patternKept : 1;
+  }
+  /// Bits that say which of the M rows a word belongs to.
+  uint64_t patternPlaceBits() const {
+    return hasPattern()
+               ? static_cast<uint64_t>(std::bit_width(patternGroup)) - 1
+               : 0;
+  }
   bool operator==(const PeArray &) const = default;
 };
 

@@ -76,6 +76,8 @@ struct CompileOptions {
   std::string mapCompression = "auto";
   /// Zeros of weights in DRAM: auto, off, bitmap or runs (docs/Machine.md 3).
   std::string weightCompression = "auto";
+  /// N:M weights on the array: auto, on or off (docs/Machine.md 4).
+  std::string nmWeights = "auto";
   /// How transposes are done: auto, pe, dma or copy.
   std::string transpose = "auto";
   /// Order of instructions in the queues: list, search or off.

@@ -11,6 +11,7 @@
 #include "ashlar/Analysis/InPlace.h"
 #include "ashlar/Analysis/MoveView.h"
 #include "ashlar/Analysis/NodeNames.h"
+#include "ashlar/Analysis/PatternTiles.h"
 #include "ashlar/Analysis/ResidentConstants.h"
 #include "ashlar/Analysis/StationaryPlan.h"
 #include "ashlar/Support/Budget.h"
@@ -132,9 +133,11 @@ size_t Generator::streamedProduct(Operation *op) {
     product.columns = analysis::planStationary(product.shape, machine);
     // Tiles of zeros need neither load nor stream.
     if (analysis::hasStreamedWeights(op) && !product.shape.weightsMove &&
-        !product.shape.recordsOnly)
-      analysis::dropZeroTiles(product.columns, op,
-                              analysis::EncodedWeights(op));
+        !product.shape.recordsOnly) {
+      const analysis::EncodedWeights encoded(op);
+      analysis::dropZeroTiles(product.columns, op, encoded);
+      analysis::markChosenPatterns(product.columns, op, encoded, machine);
+    }
     product.columns =
         analysis::cutChunks(std::move(product.columns), product.shape,
                             analysis::hasStreamedWeights(op));

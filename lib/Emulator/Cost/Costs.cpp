@@ -253,7 +253,22 @@ static uint64_t operandBits(const Op &op) {
 Cost CostModel::of(const isa::PeLoad &op) {
   shadowBits = operandBits(op);
   const uint64_t bytes = storedBytes(op.type, op.mantissa);
-  return withWork(machine::peLoad(machine, op.rows, bytes), op.rows * bytes);
+  const uint64_t words =
+      op.pattern ? machine::patternWords(machine, op.rows) : op.rows;
+  return withWork(machine::peLoad(machine, op.rows, bytes, op.pattern),
+                  words * bytes);
+}
+
+uint64_t emulator::streamSteps(const machine::Description &machine,
+                               const isa::PeMatmul &op) {
+  const uint64_t rows = uint64_t(op.n0) * op.n1;
+  return op.pattern ? machine::patternSteps(machine, rows, op.n2)
+                    : rows * op.n2;
+}
+
+uint64_t emulator::rowGroups(const machine::Description &machine,
+                             const isa::PeMatmul &op) {
+  return op.pattern ? machine.pe.patternPositions() : op.groups;
 }
 
 Cost CostModel::of(const isa::PeSwap &) {
@@ -266,7 +281,8 @@ Cost CostModel::of(const isa::PeMatmul &op) {
   const uint64_t passes =
       machine::pePasses(machine, operandBits(op), activeBits);
   Cost cost;
-  cost.timing = machine::peMatmul(machine, steps, passes, op.cols, op.groups);
+  cost.timing = machine::peMatmul(machine, streamSteps(machine, op), passes,
+                                  op.cols, rowGroups(machine, op));
   // No row keeps a stream, however short, for the next pass over it.
   cost.passes = passes;
   // Selecting cells pass words and multiply nothing. Groups past the end of a
@@ -275,7 +291,9 @@ Cost CostModel::of(const isa::PeMatmul &op) {
     return cost;
   const uint64_t results =
       op.groups > 1 ? uint64_t(op.n0) * op.n1 * op.validW : steps;
-  cost.macs = results * op.rows * op.cols;
+  const uint64_t words =
+      op.pattern ? machine::patternWords(machine, op.rows) : op.rows;
+  cost.macs = results * words * op.cols;
   cost.work = cost.macs * passes;
   return cost;
 }

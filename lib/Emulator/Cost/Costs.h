@@ -71,6 +71,12 @@ Cost compressedCost(const machine::Description &machine,
 /// Cost of a gather whose rows take \p bursts bytes of whole bursts altogether.
 Cost gatherCost(const machine::Description &machine, const isa::DmaGather &op,
                 uint64_t bursts);
+/// Steps of a stream: with N:M weights several positions each.
+uint64_t streamSteps(const machine::Description &machine,
+                     const isa::PeMatmul &op);
+/// Groups of rows that give results of their own in a step.
+uint64_t rowGroups(const machine::Description &machine,
+                   const isa::PeMatmul &op);
 /// Cost of a load of \p traffic into the feature-map units.
 Cost tileLoadCost(const machine::Description &machine,
                   const TileTraffic &traffic);

@@ -7,6 +7,7 @@
 #include "WordArray.h"
 #include <algorithm>
 #include <cstring>
+#include <fmt/format.h>
 
 using namespace ashlar;
 using namespace ashlar::emulator;
@@ -41,9 +42,37 @@ static void limitTerms(uint8_t *values, uint64_t elementBytes, uint64_t rows,
   }
 }
 
+/// The first of `cols` columns of which more than N of M neighbouring rows are
+/// not zero; `cols` if none is.
+static uint64_t columnWithoutPattern(const uint8_t *values,
+                                     uint64_t elementBytes, uint64_t rows,
+                                     uint64_t cols,
+                                     const machine::PeArray &pe) {
+  uint64_t first = cols;
+  for (uint64_t begin = 0; begin < rows; begin += pe.patternGroup)
+    for (uint64_t c = 0; c < first; ++c) {
+      uint64_t used = 0;
+      for (uint64_t i = begin; i < std::min(begin + pe.patternGroup, rows);
+           ++i) {
+        const uint8_t *cell = values + (i * cols + c) * elementBytes;
+        used += std::any_of(cell, cell + elementBytes,
+                            [](uint8_t byte) { return byte != 0; });
+      }
+      if (used > pe.patternKept)
+        first = c;
+    }
+  return first;
+}
+
+/// What the threads of a load find.
+struct LoadFindings {
+  uint64_t saturated = 0;
+  uint64_t bad = ~uint64_t(0); ///< First column without the pattern.
+};
+
 /// Aligns and packs one part of the columns of a set.
 static void loadPart(Engine &engine, const isa::PeLoad &op, const Fetch &fetch,
-                     StationarySet &set, size_t part, uint64_t &saturated) {
+                     StationarySet &set, size_t part, LoadFindings &found) {
   Scratch &scratch = Scratch::ofThisThread();
   const Memory &memory = engine.memory;
   const unsigned bytes = fetch.bytes();
@@ -79,10 +108,15 @@ static void loadPart(Engine &engine, const isa::PeLoad &op, const Fetch &fetch,
       exponents = cells;
     fetchRows(*engine.kernels, fetch, row, memory.pitch(), rows,
               reinterpret_cast<const int8_t *>(exponents), cols,
-              values + i * cols * elementBytes, cols, saturated);
+              values + i * cols * elementBytes, cols, found.saturated);
   }
   if (op.terms)
     limitTerms(values, elementBytes, op.rows, cols, op.terms);
+  if (op.pattern)
+    if (const uint64_t c = columnWithoutPattern(values, elementBytes, op.rows,
+                                                cols, engine.machine->pe);
+        c < cols)
+      found.bad = std::min(found.bad, set.parts[part].first + c);
   engine.kernels->packStationary({fetch.width(), values, cols}, op.rows, cols,
                                  set.parts[part].packed);
   for (uint64_t i = 0; !set.values.empty() && i < op.rows; ++i)
@@ -101,16 +135,23 @@ void Engine::execute(const isa::PeLoad &op) {
   if (fetch.width() == numerics::OperandWidth::Int16 &&
       op.rows <= mergedRows / 2)
     shadow.values.resize(op.rows * op.cols);
+  uint64_t bad = ~uint64_t(0);
   split(shadow.parts.size(), op.rows * op.cols * 2,
         [&](uint64_t begin, uint64_t end) {
-          uint64_t saturated = 0;
+          LoadFindings found;
           for (uint64_t part = begin; part < end; ++part)
-            loadPart(*this, op, fetch, shadow, part, saturated);
-          if (saturated == 0)
+            loadPart(*this, op, fetch, shadow, part, found);
+          if (found.saturated == 0 && found.bad >= op.cols)
             return;
           std::lock_guard<std::mutex> lock(mutex);
-          counters.saturated += saturated;
+          counters.saturated += found.saturated;
+          bad = std::min(bad, found.bad);
         });
+  if (bad < op.cols)
+    reject(fmt::format("column {} has more than {} cells in {} neighbouring "
+                       "rows that are not zero, which is not {}:{} weights",
+                       bad, machine->pe.patternKept, machine->pe.patternGroup,
+                       machine->pe.patternKept, machine->pe.patternGroup));
 }
 
 void Engine::execute(const isa::PeSwap &) {

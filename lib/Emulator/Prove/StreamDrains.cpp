@@ -3,6 +3,7 @@
 // Drains that follow a stream.
 
 #include "StreamDrains.h"
+#include "../Cost/Costs.h"
 #include "ashlar/Isa/Footprint.h"
 #include "ashlar/Machine/Transposes.h"
 #include <fmt/format.h>
@@ -96,7 +97,9 @@ StreamDrains::drain(const isa::ActDrain &op, llvm::ArrayRef<Access> accesses,
         return bad(fmt::format("{} while the stream {}", isa::describe(write),
                                isa::describe(read)));
   work.spend(overlaps);
-  const uint64_t steps = uint64_t(op.n0) * op.n1 * op.n2;
+  // A drain takes at most one entry a cycle: it may begin with the first step
+  // of the stream, however many entries a step gives.
+  const uint64_t steps = streamSteps(machine, *matmul);
   early.push_back({found->wait, found->instruction,
                    op.order == isa::DrainOrder::Row
                        ? machine::rowLead(steps)

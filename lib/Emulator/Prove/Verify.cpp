@@ -36,6 +36,7 @@ struct LoadedSet {
   uint64_t terms = 0; ///< Cells of a column that may be other than zero.
   isa::OperandMode mode = isa::OperandMode::Bfp;
   double bound = 0;
+  bool pattern = false; ///< N:M weights.
 };
 
 /// Queues of a semaphore and how many signals are waiting to be taken.
@@ -350,7 +351,8 @@ std::optional<Fault> Verifier::array(uint32_t index) {
                           : load->rows,
               load->mode,
               operandBound(load->mode, load->type, load->mantissa, load->range,
-                           load->zero)};
+                           load->zero),
+              load->pattern};
     wordEntries.load(*load, accesses);
   } else if (std::holds_alternative<isa::PeSwap>(inst)) {
     if (!shadow.present)
@@ -397,6 +399,11 @@ std::optional<Fault> Verifier::matmul(uint32_t index, const isa::PeMatmul &op) {
                          fmt::format("mode {} with a stationary set of mode {}",
                                      isa::name(op.mode).str(),
                                      isa::name(active.mode).str())});
+  if (op.pattern != active.pattern)
+    return fault(index, {FaultKind::BadField,
+                         fmt::format("pattern {:d}, the active set was loaded "
+                                     "with {:d}",
+                                     op.pattern, active.pattern)});
   std::optional<Finding> finding;
   if (op.window != isa::Window::Identity ||
       work.spend(uint64_t(op.rows) * op.rows))

@@ -192,7 +192,8 @@ void Account::hold(uint32_t index, unsigned queue) {
   // A stream must not meet the one before it in the rows of the array.
   if (const auto *matmul = std::get_if<isa::PeMatmul>(&impl.code[index])) {
     Moment free = stream.end;
-    free.cycle += machine::groupPause(machine, stream.groups, matmul->groups);
+    free.cycle += machine::groupPause(machine, stream.groups,
+                                      rowGroups(machine, *matmul));
     push(queue, free, StallCause::Latency);
   }
   for (const Claim &claim : claims)
@@ -216,7 +217,7 @@ void Account::operation(uint32_t index, unsigned queue) {
   starts[index] = start;
   const uint64_t issueEnd = start + cost.timing.issue;
   if (const auto *matmul = std::get_if<isa::PeMatmul>(&impl.code[index]))
-    stream = {{issueEnd, index}, matmul->groups};
+    stream = {{issueEnd, index}, rowGroups(impl.program.machine, *matmul)};
   uint64_t complete = std::max(issueEnd, start + cost.timing.complete);
   for (const Claim &claim : claims)
     servers.grant(claim, start, index);

@@ -52,6 +52,7 @@ constexpr Decided decided[] = {{"batch", Phase::Import},
                                {"partition-threshold", Phase::Assign},
                                {"partition-cuts", Phase::Assign},
                                {"partition-halo", Phase::Assign},
+                               {"nm-weights", Phase::Assign},
                                {"map-compression", Phase::Plan},
                                {"weight-compression", Phase::Emit}};
 

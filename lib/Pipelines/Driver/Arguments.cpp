@@ -195,6 +195,7 @@ constexpr Setting settings[] = {
     {OPT_partition_halo, setSparse<&SparseOptions::halo>},
     {OPT_map_compression, setListed<&CompileOptions::mapCompression>},
     {OPT_weight_compression, setListed<&CompileOptions::weightCompression>},
+    {OPT_nm_weights, setListed<&CompileOptions::nmWeights>},
     {OPT_transpose, setListed<&CompileOptions::transpose>},
     {OPT_schedule, setListed<&CompileOptions::schedule>},
     {OPT_batch, setBatch},

@@ -126,6 +126,10 @@ defm weight_compression : Value<"weight-compression">, MetaVarName<"FORM">,
   HelpText<"zeros of the array's weights in DRAM: auto (default: left "
            "out in the shortest form), off, bitmap or runs">,
   Values<"auto,off,bitmap,runs">, Group<mapping_group>;
+defm nm_weights : Value<"nm-weights">, MetaVarName<"MODE">,
+  HelpText<"N:M weights on arrays that have the pattern: auto "
+           "(default: fewest cycles), on or off">,
+  Values<"auto,on,off">, Group<mapping_group>;
 
 defm sparse : Value<"sparse">, MetaVarName<"MODE">,
   HelpText<"use of the sparse cluster: auto (default: fewest cycles), "

@@ -11,6 +11,8 @@
 // identity multiplication.
 
 #include "ashlar/Analysis/DenseCycles.h"
+#include "ashlar/Analysis/EncodedWeights.h"
+#include "ashlar/Analysis/PatternTiles.h"
 #include "ashlar/Analysis/StationaryPlan.h"
 #include "ashlar/Analysis/StorageType.h"
 #include "ashlar/Analysis/TilingModel.h"
@@ -64,6 +66,11 @@ public:
       adds = static_cast<bool>(matmul.getResidual());
     }
     blocks = analysis::mayTurnBlocks(op, machine);
+    if (!patternOf(op))
+      return;
+    auto columns = analysis::planStationary(product, machine);
+    analysis::markPatterns(columns, op, analysis::EncodedWeights(op), machine);
+    patternCycles = analysis::tileCycles(columns, op, machine);
   }
 
   int64_t positions;
@@ -74,7 +81,9 @@ public:
     Prediction prediction;
     int64_t group = std::max<int64_t>(machine.psum.banks / 2, 1) *
                     static_cast<int64_t>(machine.psum.entriesPerBank);
-    prediction.weights = stream(product, group, positions, passes, w.bytes());
+    prediction.weights =
+        patternCycles ? *patternCycles
+                      : stream(product, group, positions, passes, w.bytes());
     ProductShape moved = product;
     moved.weightsMove = true;
     int64_t columns = llvm::divideCeil(positions, machine.pe.columns);
@@ -158,6 +167,7 @@ private:
   bool gathers = false;
   int64_t neighbours = 1; ///< inputs of a tap that lie side by side
   bool blocks = false;
+  std::optional<int64_t> patternCycles; ///< with N:M weights stationary
 };
 
 struct ChooseStationaryPass : impl::ChooseStationaryBase<ChooseStationaryPass> {
@@ -180,9 +190,12 @@ struct ChooseStationaryPass : impl::ChooseStationaryBase<ChooseStationaryPass> {
     const int64_t moving = cycles.moving(integer);
     bool turns = allowed && moving < cycles.weights;
     bool blocks = turns && (integer || moving < cycles.activations);
-    if (turns)
+    if (turns) {
       setStationary(op, blocks ? Stationary::ActivationsBlocks
                                : Stationary::Activations);
+      setPattern(op, nullptr);
+      op->removeAttr(kPatternDecisionAttr);
+    }
     numActivations += turns;
     numBlocks += blocks;
     llvm::StringRef reason =

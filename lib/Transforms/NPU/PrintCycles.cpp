@@ -7,6 +7,7 @@
 #include "ashlar/Analysis/DenseCycles.h"
 #include "ashlar/Analysis/EncodedWeights.h"
 #include "ashlar/Analysis/NodeNames.h"
+#include "ashlar/Analysis/PatternTiles.h"
 #include "ashlar/Analysis/StationaryPlan.h"
 #include "ashlar/Transforms/NPU/Passes.h"
 #include "dialects/NPU/NPUDialect.h"
@@ -49,8 +50,11 @@ struct PrintCyclesPass : impl::PrintCyclesBase<PrintCyclesPass> {
       return;
     auto columns =
         analysis::planStationary(analysis::productShape(conv), machine);
-    if (analysis::hasStreamedWeights(conv))
-      analysis::dropZeroTiles(columns, conv, analysis::EncodedWeights(conv));
+    if (analysis::hasStreamedWeights(conv)) {
+      const analysis::EncodedWeights weights(conv);
+      analysis::dropZeroTiles(columns, conv, weights);
+      analysis::markChosenPatterns(columns, conv, weights, machine);
+    }
     const analysis::DenseCycles cycles = analysis::denseCycles(
         conv, analysis::widthLanesOf(conv.getX()), columns, machine);
     line(conv, "pe", cycles.stream);

@@ -198,6 +198,28 @@ LogicalResult checkStationary(Operation *op,
   return success();
 }
 
+/// N:M weights are those of the machine, and wait in the array.
+LogicalResult checkPattern(Operation *op, const machine::Description &machine) {
+  PatternAttr pattern = patternOf(op);
+  if (!pattern)
+    return success();
+  if (!machine.pe.hasPattern())
+    return op->emitOpError()
+           << "has N:M weights, the machine keeps none (pe.pattern_group is 0)";
+  if (pattern.getKept() != static_cast<int64_t>(machine.pe.patternKept) ||
+      pattern.getGroup() != static_cast<int64_t>(machine.pe.patternGroup))
+    return op->emitOpError()
+           << "has " << pattern.getKept() << ":" << pattern.getGroup()
+           << " weights, the machine keeps " << machine.pe.patternKept << " of "
+           << machine.pe.patternGroup << " rows (pe.pattern_kept, "
+           << "pe.pattern_group)";
+  if (!analysis::hasStreamedWeights(op) || hasStationaryActivations(op))
+    return op->emitOpError()
+           << "has N:M weights, which are constants that wait "
+              "in the array";
+  return success();
+}
+
 LogicalResult checkBound(Operation *op, const machine::Description &machine) {
   return failure(failed(checkBlocks(op, machine)) ||
                  failed(verifyWeights(op)) ||
@@ -207,7 +229,8 @@ LogicalResult checkBound(Operation *op, const machine::Description &machine) {
 LogicalResult checkAssigned(Operation *op,
                             const machine::Description &machine) {
   if (failed(checkBound(op, machine)) || failed(checkWorkAxis(op)) ||
-      failed(checkStationary(op, machine)) || failed(checkLanes(op, machine)) ||
+      failed(checkStationary(op, machine)) ||
+      failed(checkPattern(op, machine)) || failed(checkLanes(op, machine)) ||
       failed(checkSpread(op, machine)))
     return failure();
   return success();

@@ -239,12 +239,22 @@ class Program:
         return f["rows"] * (math.ceil(elements / self.machine["xm_group"]) if dense
                             else elements)
 
+    def words(self, f):
+        """Words of a column that the cells hold."""
+        if not f["pattern"]:
+            return f["rows"]
+        kept, group = (self.machine["pe"]["pattern_" + n] for n in ("kept", "group"))
+        return sum(min(kept, f["rows"] - first) for first in range(0, f["rows"], group))
+
     def pe_load(self, f):
         self.shadow = self.bits(f)
         size = size_of(f["type"], f["mantissa"])
         columns = f["cols"] if f["colStride"] else 1
         self.add("sb.read", f["rows"] * columns * size)
-        self.add("pe.load", f["rows"] * f["cols"] * size)
+        self.add("pe.load", self.words(f) * f["cols"] * size)
+        if f["pattern"]:
+            places = math.log2(self.machine["pe"]["pattern_group"])
+            self.add("pattern.load", math.ceil(self.words(f) * f["cols"] * places / 8))
         if f["type"] == "bfp":
             self.add("xm.read", self.cells(f, columns, f["colStride"] == size))
             if f["mode"] == "bfp":
@@ -279,9 +289,11 @@ class Program:
             self.add("pe.select", sums * f["rows"])
         else:
             bits = self.bits(f)
-            digits = sums * f["rows"] * self.passes(bits)
+            digits = sums * self.words(f) * self.passes(bits)
             self.add("pe.multiply", digits)
-            self.widths[self.node][(bits, self.active)] += sums * f["rows"]
+            if f["pattern"]:
+                self.add("pattern.pick", digits)
+            self.widths[self.node][(bits, self.active)] += sums * self.words(f)
             if f["mode"] == "float":
                 self.add("pe.float_accumulate", sums * f["rows"])
             else:

@@ -85,6 +85,14 @@ class Prices:
             return whole(at(entries, self.memory[component], math.sqrt))
         return whole(self.lines[action][0][1]) if action in self.lines else None
 
+    def pattern_bits(self):
+        """Bits of a cell: where its words come from, and the multiplexers that pick."""
+        pe = self.machine["pe"]
+        group = pe["pattern_group"]
+        places = group.bit_length() - 1 if group else 0
+        sets = 2 if pe["shadow_set"] else 1
+        return places * sets + (group - 1) * pe["cell_digit_bits"] if group else 0
+
     def parts(self):
         m, sparse = self.machine, self.machine["sparse"]
         rows = -(-m["sb"]["partitions"] // m["xm_group"])
@@ -101,6 +109,7 @@ class Prices:
                 (units - narrow) * sparse["lanes"] + narrow * sparse["narrow_lanes"],
             "acc": units * 8 * sparse["accumulator_entries"],
             "counters": 4 * sparse["count_entries"] if units else 0,
+            "pattern": m["pe"]["rows"] * m["pe"]["columns"] * self.pattern_bits(),
             "xr": m["xr"]["registers"], "sr": m["sr"]["registers"],
             "fetch": 10 * m["fetch"]["buffer_bytes"] if m["fetch"]["bytes_per_cycle"] else 0}
 

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The four statements about sparsity-balanced tiles with their dependents, and
-// the twelve tests of their specification, one test each; the names carry the
-// numbers of docs/SparseTiles.md. Balance, thresholds and storage by
-// themselves are tested in test/Unit/Partition.
+// Dependents of the statements about sparsity-balanced tiles, and ten tests of
+// their specification on the units that variants and cuts have in common; the
+// names carry the numbers of docs/SparseTiles.md. The statements and T11 are
+// tested on programs (test/Unit/Sparse/StatementTest.cpp), D3 to D5, D7 and T12
+// on compiled ones (test/Integration/Sparse/Claims). Balance, thresholds and
+// storage by themselves are tested in test/Unit/Partition.
 
 #include "ashlar/Machine/Description.h"
 #include "ashlar/Partition/Binding.h"
@@ -134,60 +136,7 @@ uint64_t expectedIssues(const ScatterLayer &layer, const ScatterPlan &plan) {
 
 } // namespace
 
-//===- Statements ---------------------------------------------------------===//
-
-TEST(SparseTiles, S1_ApparatusUnitsMemoriesAndACircuitThatBalancesTiles) {
-  // At least two compute units and feature-map memories; tiles under the
-  // threshold; one unit and one memory per tile; they run in parallel.
-  machine::Description machine = llvm::cantFail(machine::load("a1"));
-  EXPECT_GE(machine.sparse.tcus, 2u);
-  EXPECT_GE(machine.sparse.fmuSets * machine.sparse.fmuBytes, 1u);
-  Source source{std::mt19937(1)};
-  Axis axis = axisOf(64, 1);
-  ScatterLayer layer = layerOf(source, axis, axis, 8, 1, 1, 0.5, 1.0);
-  ScatterPlan plan = planOf(layer, Algorithm::P2, 4);
-  EXPECT_TRUE(plan.tiles.met);
-  EXPECT_LE(plan.tiles.spread, 0.03);
-  ScatterResult result = run(layer, plan);
-  for (const ScatterCounters &unit : result.units)
-    EXPECT_GT(unit.cycles, 0u);
-  // In parallel: the layer takes the slowest unit, not the sum.
-  EXPECT_LT(result.cycles(), result.total.cycles / 3);
-}
-
-TEST(SparseTiles, S2_MethodCutAssignComputeJoin) {
-  ScatterLayer layer = cornerLayer(2);
-  ScatterPlan plan = planOf(layer, Algorithm::P2, 5);
-  std::vector<Waiting> waiting;
-  for (uint64_t i = 0; i < 5; ++i)
-    waiting.push_back({i, 1, plan.tiles.tiles[i].work});
-  plan.owner = llvm::cantFail(assign(Binding::Static, 5, waiting));
-  EXPECT_EQ(run(layer, plan).sums, directSums(layer));
-}
-
-TEST(SparseTiles, S3_ProgramCutsIntoSubstantiallySimilarSparsity) {
-  // "Substantially" is ten percent; the worked threshold of three percent is
-  // a parameter of its own.
-  Source source{std::mt19937(3)};
-  Axis axis = axisOf(56, 3, 1, 1, 1, 1);
-  ScatterLayer layer = layerOf(source, axis, axis, 16, 1, 1, 0.4, 1.0);
-  Options options;
-  options.units = 16;
-  options.threshold = 0.10;
-  Partition tiles = llvm::cantFail(
-      partition::partition(layer.counts(), layer.geometry, options));
-  EXPECT_TRUE(tiles.met);
-}
-
-TEST(SparseTiles, S4_TilesAreCutBySparsity) {
-  // The same shape with other zeros is cut elsewhere.
-  ScatterLayer layer = cornerLayer(4);
-  Partition before = planOf(layer, Algorithm::P2, 4).tiles;
-  std::reverse(layer.data.begin(), layer.data.end());
-  Partition after = planOf(layer, Algorithm::P2, 4).tiles;
-  EXPECT_NE(before.tiles[0].core, after.tiles[0].core);
-  EXPECT_LT(before.tiles[0].core.area(), before.tiles[3].core.area());
-}
+//===- Dependents ---------------------------------------------------------===//
 
 TEST(SparseTiles, D2_MemoryUnitIServesComputeUnitI) {
   for (uint64_t i = 0; i < 16; ++i)
@@ -386,13 +335,4 @@ TEST(SparseTiles, T10_TimeFoldsGiveTheSameSums) {
   }
   EXPECT_EQ(plan.tiles.tiles.size(), 48u);
   EXPECT_EQ(run(layer, plan).sums, directSums(layer));
-}
-
-TEST(SparseTiles, T11_RebalancingKeepsTheSums) {
-  // R2: the next layer is cut anew, as tcc.part does.
-  ScatterLayer layer = cornerLayer(19, 30);
-  ScatterResult stay = run(layer, planOf(layer, Algorithm::Uniform, 4));
-  ScatterResult recut = run(layer, planOf(layer, Algorithm::P2, 4));
-  EXPECT_EQ(stay.sums, recut.sums);
-  EXPECT_LT(recut.cycles(), stay.cycles());
 }

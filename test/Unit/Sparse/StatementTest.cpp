@@ -135,3 +135,18 @@ TEST(Statements, S4_TilesAreCutBySparsity) {
   EXPECT_GT(mirroredLeft, left);
   EXPECT_LT(mirroredRight, right);
 }
+
+/// T11: cut anew for its own zeros, a layer has the same sums, and its slowest
+/// unit is done earlier.
+TEST(Statements, T11_RebalancingKeepsTheSums) {
+  Layer layer;
+  layer.plan.cut->algorithm = isa::Cut::Uniform;
+  const TileProgram stay = layer.program();
+  layer.plan.cut->algorithm = isa::Cut::P2;
+  const TileProgram again = layer.program();
+  const std::vector<int64_t> whole = layer.conv.direct();
+  EXPECT_TRUE(sumsOf(stay.program) == whole);
+  EXPECT_TRUE(sumsOf(again.program) == whole);
+  EXPECT_LT(again.cut.maxWork(), stay.cut.maxWork());
+  EXPECT_LT(runCycles(again.program), runCycles(stay.program));
+}

@@ -28,6 +28,10 @@ inline constexpr llvm::StringLiteral kProfileAttr = "npu.profile";
 inline constexpr llvm::StringLiteral kStationaryDecisionAttr =
     "ashlar.decision.stationary";
 
+/// Decision of choose-patterns on a product.
+inline constexpr llvm::StringLiteral kPatternDecisionAttr =
+    "ashlar.decision.pattern";
+
 /// Decision of classify-transposes.
 inline constexpr llvm::StringLiteral kTransposeDecisionAttr =
     "ashlar.decision.transpose";

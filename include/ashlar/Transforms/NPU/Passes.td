@@ -20,6 +20,27 @@ def AnalyseZeros : Pass<"ashlar-npu-analyse-zeros", "::mlir::ModuleOp"> {
   ];
 }
 
+def ChoosePatterns : Pass<"ashlar-npu-choose-patterns", "::mlir::ModuleOp"> {
+  let summary = "find the N:M weights that the array multiplies faster";
+  let description = [{
+    Sets `pattern` on every product with constant weights that has stationary
+    tiles with the machine's N:M pattern (`pe.pattern_group`), if fewer cycles of
+    loads and streams are predicted with them than without, or wherever there is
+    such a tile with `mode` on. Nothing for a machine without the pattern, or
+    with `mode` off. The decision has the cycles of both, and how many tiles have
+    the pattern.
+
+    The machine is read from the module attribute `npu.target`.
+  }];
+  let options = [
+    Option<"mode", "mode", "std::string", "\"auto\"",
+           "N:M weights: auto (fewest cycles), on or off">
+  ];
+  let statistics = [
+    Statistic<"numTiles", "tiles", "stationary tiles with the pattern">
+  ];
+}
+
 def ChooseCluster : Pass<"ashlar-npu-choose-cluster", "::mlir::ModuleOp"> {
   let summary = "choose the cluster of every convolution by cycles";
   let description = [{

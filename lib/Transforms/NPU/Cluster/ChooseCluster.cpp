@@ -280,6 +280,7 @@ struct ChooseClusterPass : impl::ChooseClusterBase<ChooseClusterPass> {
     copyDecisions(conv, tcu);
     tcu->removeAttr(kStationaryDecisionAttr);
     tcu.setIntegerEpilogue(conv.getIntegerEpilogue());
+    tcu->removeAttr(kPatternDecisionAttr);
     tcu.setZerosAttr(conv.getZerosAttr());
     if (QuantAttr quant =
             conv.getQuantAttr()) // weights are not stored as bytes

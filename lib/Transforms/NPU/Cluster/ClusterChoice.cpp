@@ -7,6 +7,7 @@
 
 #include "ashlar/Analysis/CounterAllocation.h"
 #include "ashlar/Analysis/DenseCycles.h"
+#include "ashlar/Analysis/PatternTiles.h"
 #include "ashlar/Analysis/RowPacking.h"
 #include "ashlar/Analysis/StorageType.h"
 #include "ashlar/Machine/Cycles.h"
@@ -262,6 +263,7 @@ void Chooser::predict(PeConvOp conv) {
       candidate.tiles += static_cast<int64_t>(column.tiles.size());
     // Tiles of zeros are omitted from the array's work too.
     candidate.zeroTiles = analysis::dropZeroTiles(columns, conv, weights);
+    analysis::markChosenPatterns(columns, conv, weights, machine);
     int64_t kept = candidate.tiles - candidate.zeroTiles;
     fetch = weightCycles(conv, static_cast<double>(kept) /
                                    std::max<int64_t>(candidate.tiles, 1));
