@@ -129,7 +129,8 @@ int64_t tileCycles(llvm::ArrayRef<ColumnTile> columns, Operation *op,
   const Results results(op);
   // Loads are repeated for every group of positions that half of PSUM holds.
   const int64_t held =
-      std::max<int64_t>(static_cast<int64_t>(machine.psum.entries()) / 2, 1);
+      static_cast<int64_t>(std::max<uint64_t>(machine.psum.banks / 2, 1) *
+                           machine.psum.entriesPerBank);
   const int64_t groups =
       llvm::divideCeilSigned(results.rows * results.width, held);
   const int64_t positions = machine.pe.patternPositions();

@@ -330,20 +330,6 @@ static Result checkOperand(const Op &op, const Description &machine) {
   return checkZero(op.mode, op.type, op.zero);
 }
 
-/// N:M weights are mantissas or integers, on a machine that keeps them.
-template <typename Op>
-static Result checkPattern(const Op &op, const Description &machine) {
-  if (!op.pattern)
-    return std::nullopt;
-  if (!machine.pe.hasPattern())
-    return bad("N:M weights, the array of machine {} keeps every row "
-               "(pe.pattern_group is 0)",
-               machine.name);
-  if (op.mode != OperandMode::Bfp && op.mode != OperandMode::Int)
-    return bad("N:M weights in mode {}", isa::name(op.mode).str());
-  return std::nullopt;
-}
-
 static Result check(const isa::PeLoad &op, const Description &machine) {
   if (Result finding = checkOperand(op, machine))
     return finding;

@@ -37,6 +37,20 @@ Result checkFormat(const char *what, isa::ElemType type, unsigned mantissa);
 Result checkChannels(const char *what, uint64_t part, uint64_t channels,
                      bool broadcast, const machine::Description &machine);
 
+/// N:M weights are mantissas or integers, on a machine that keeps them.
+template <typename Op>
+Result checkPattern(const Op &op, const machine::Description &machine) {
+  if (!op.pattern)
+    return std::nullopt;
+  if (!machine.pe.hasPattern())
+    return bad("N:M weights, the array of machine {} keeps every row "
+               "(pe.pattern_group is 0)",
+               machine.name);
+  if (op.mode != isa::OperandMode::Bfp && op.mode != isa::OperandMode::Int)
+    return bad("N:M weights in mode {}", isa::name(op.mode).str());
+  return std::nullopt;
+}
+
 /// What a stream of dma.unpack says about codes that it leaves out
 /// (CodeFields.cpp).
 Result checkSparseCodes(const isa::DmaUnpack &op,

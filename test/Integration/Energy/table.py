@@ -14,12 +14,13 @@ AMOUNT = {"byte": 1, "bit": 8, "64bit": 0.125, "MiB": 1 / (1 << 20)}
 MEMORIES = ("sb", "xm", "psum", "fmu", "wm", "acc", "counters")
 
 
-def entry(text):
+def entry(text, part="byte"):
     fields = {}
     for name, quoted, plain in re.findall(r'(\w+): (?:"([^"]*)"|([^,}]+))', text):
         fields[name] = quoted or plain.strip()
     above, _, below = fields["unit"].partition("/")
-    value = float(fields["value"]) * (PREFIX[above] * AMOUNT.get(below, 1))
+    amount = 1 if below == part else AMOUNT.get(below, 1)
+    value = float(fields["value"]) * (PREFIX[above] * amount)
     size = float(fields.get("bytes") or fields.get("bits") or 0)
     return size, value, float(fields.get("uncertainty", 1))
 
@@ -38,7 +39,9 @@ def read(path):
                     lines[section] = [entry(head[2])]
             elif head := re.match(r"  (\w+):\s*(.*)", text):
                 key = f"{section}.{head[1]}"
-                lines[key] = [entry(head[2])] if head[2].startswith("{") else []
+                # The area of N:M weights is that of bits, not of bytes.
+                part = "bit" if key == "pattern.area" else "byte"
+                lines[key] = [entry(head[2], part)] if head[2].startswith("{") else []
             elif text.lstrip().startswith("- "):
                 lines[key].append(entry(text))
     return lines
