@@ -122,6 +122,7 @@ private:
   }
   /// Steps and cycles of a stream; `pattern`: through N:M weights.
   int64_t stepsOf(const Box &box, bool pattern) const;
+  uint64_t groupsOf(bool pattern) const;
   int64_t streamOf(const Box &box, bool pattern) const;
   int64_t drainOf(const Box &box, int64_t columns) const;
   void addGroup(const ColumnTile &column, llvm::ArrayRef<Part> windows,
@@ -136,6 +137,7 @@ private:
   std::vector<Run> groups;
   size_t started = 0;        ///< groups so far
   bool pointwise = false;    ///< positions follow each other in the input
+  bool usesPattern = false;  ///< tiles that have it are N:M weights
   bool afterPattern = false; ///< the last stream was through N:M weights
   State state;
 };
@@ -152,7 +154,8 @@ DensePipeline::DensePipeline(npu::PeConvOp conv, int64_t rows,
   xBytes = x.bytes();
   stride = conv.getStrides().back();
   stored = storageOf(conv.getY());
-  pointwise = isPointwise(conv);
+  pointwise = lanes.count == 1 && isPointwise(conv);
+  usesPattern = analysis::usesPattern(conv, lanes, machine);
   residual = 0;
   if (mlir::Value added = conv.getResidual()) {
     residual = storageOf(added).bytes();
@@ -218,14 +221,18 @@ int64_t DensePipeline::stepsOf(const Box &box, bool pattern) const {
                             static_cast<uint64_t>(box.rows / rows * pixels)));
 }
 
+uint64_t DensePipeline::groupsOf(bool pattern) const {
+  return static_cast<uint64_t>(lanes) *
+         (pattern ? machine.pe.patternPositions() : 1);
+}
+
 int64_t DensePipeline::streamOf(const Box &box, bool pattern) const {
   const int64_t pixels = llvm::divideCeilSigned(box.width, lanes);
   const auto steps = static_cast<uint64_t>(stepsOf(box, pattern));
-  return std::max(static_cast<int64_t>(machine::peStream(
-                      machine, steps, static_cast<uint64_t>(passes),
-                      pattern ? machine.pe.patternPositions()
-                              : static_cast<uint64_t>(lanes))),
-                  claim(passes * accesses(box, xBytes, stride, pixels)));
+  return std::max(
+      static_cast<int64_t>(machine::peStream(
+          machine, steps, static_cast<uint64_t>(passes), groupsOf(pattern))),
+      claim(passes * accesses(box, xBytes, stride, pixels)));
 }
 
 int64_t DensePipeline::drainOf(const Box &box, int64_t columns) const {
@@ -249,25 +256,27 @@ void DensePipeline::addGroup(const ColumnTile &column,
     else
       boxes.push_back(window.whole);
   }
-  const bool patternEnds = column.tiles.back().pattern;
+  const bool patternEnds = usesPattern && column.tiles.back().pattern;
   for (const Box &box : boxes)
     last += streamOf(box, patternEnds);
   // Of tiles with and without N:M weights.
   std::array<int64_t, 2> stream{0, 0};
-  for (const Part &window : windows)
-    for (bool pattern : {false, true})
-      stream[pattern] += streamOf(window.whole, pattern);
+  for (const Part &window : windows) {
+    stream[0] += streamOf(window.whole, false);
+    if (usesPattern)
+      stream[1] += streamOf(window.whole, true);
+  }
   for (const StationaryTile &tile : column.tiles) {
-    const int64_t own =
-        &tile == &column.tiles.back() ? last : stream[tile.pattern];
+    const bool pattern = usesPattern && tile.pattern;
+    const int64_t own = &tile == &column.tiles.back() ? last : stream[pattern];
     state.cycles.stream += own;
     busy += static_cast<int64_t>(machine::peTile(
         machine, own,
-        machine::peLoad(machine, tile.rows, weightBytes, tile.pattern).issue));
-    if (tile.pattern && !afterPattern)
+        machine::peLoad(machine, tile.rows, weightBytes, pattern).issue));
+    if (pattern && !afterPattern)
       busy += static_cast<int64_t>(
-          machine::groupPause(machine, lanes, machine.pe.patternPositions()));
-    afterPattern = tile.pattern;
+          machine::groupPause(machine, groupsOf(false), groupsOf(true)));
+    afterPattern = pattern;
   }
   const auto skew = static_cast<int64_t>(machine.pe.rows) + column.cols - 2;
   int64_t &bank = state.drained[started++ % state.drained.size()];
@@ -313,7 +322,7 @@ DenseCycles denseCycles(llvm::ArrayRef<npu::PeConvOp> convs, const Lanes &lanes,
     if (before)
       pipeline.follow(*before);
     auto columns = planStationary(product, machine);
-    if (npu::patternOf(conv) && !lanes.folded())
+    if (usesPattern(conv, lanes, machine))
       markPatterns(columns, conv, EncodedWeights(conv), machine);
     pipeline.add(columns);
     before.emplace(std::move(pipeline));

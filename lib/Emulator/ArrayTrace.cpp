@@ -63,18 +63,25 @@ struct Place {
 
 static Place placeOf(const machine::Description &machine,
                      const isa::PeMatmul &op, const ArrayEvent &event) {
-  if (op.pattern) {
-    // Neighbours of a row enter, and give their results, together.
-    const uint64_t positions = machine.pe.patternPositions();
-    const uint64_t row = event.step / op.n2, result = event.step % op.n2;
-    return {machine::patternSteps(machine, row, op.n2) + result / positions,
-            event.kind == ArrayEventKind::Enter ? 0 : result % positions};
-  }
-  if (op.groups <= 1 || event.kind == ArrayEventKind::Enter)
-    return {event.step, 0};
+  // N:M weights take neighbours of dimension 2 together.
+  const uint64_t positions = op.pattern ? machine.pe.patternPositions() : 1;
+  auto placed = [&](uint64_t row, uint64_t step, uint64_t group) {
+    return Place{row * machine::patternSteps(machine, 1, op.n2) +
+                     step / positions,
+                 step % positions * op.groups + group};
+  };
+  if (event.kind == ArrayEventKind::Enter)
+    return op.pattern
+               ? Place{placed(event.step / op.n2, event.step % op.n2, 0).step}
+               : Place{event.step};
+  if (op.groups <= 1)
+    return op.pattern ? placed(event.step / op.n2, event.step % op.n2, 0)
+                      : Place{event.step};
   // Results of a row, as many as are valid, fill its steps.
   const uint64_t row = event.step / op.validW, result = event.step % op.validW;
-  return {row * op.n2 + result / op.groups, result % op.groups};
+  if (!op.pattern)
+    return {row * op.n2 + result / op.groups, result % op.groups};
+  return placed(row, result / op.groups, result % op.groups);
 }
 
 /// Cycles of an event after the start of its stream, and its wave.

@@ -6,6 +6,7 @@
 #ifndef ASHLAR_ANALYSIS_PATTERNTILES_H
 #define ASHLAR_ANALYSIS_PATTERNTILES_H
 
+#include "ashlar/Analysis/Lanes.h"
 #include "ashlar/Analysis/StationaryPlan.h"
 
 namespace ashlar::analysis {
@@ -23,9 +24,10 @@ int64_t markChosenPatterns(std::vector<ColumnTile> &columns,
                            mlir::Operation *op, const EncodedWeights &weights,
                            const machine::Description &machine);
 
-/// True if the input of a product is not folded into lanes, whose row groups
-/// leave no rows for N:M weights.
-bool readsPlain(mlir::Operation *op);
+/// True if a product that may use the pattern does so where its input lies in
+/// \p lanes: their row groups have rows for it, and PSUM takes the results.
+bool usesPattern(mlir::Operation *op, const Lanes &lanes,
+                 const machine::Description &machine);
 
 /// True if the positions of a product follow each other in its input: a stream
 /// of them has a single loop.

@@ -112,13 +112,28 @@ int64_t markPatterns(std::vector<ColumnTile> &columns, Operation *op,
 int64_t markChosenPatterns(std::vector<ColumnTile> &columns, Operation *op,
                            const EncodedWeights &weights,
                            const machine::Description &machine) {
-  return npu::patternOf(op) && readsPlain(op)
+  const Lanes lanes =
+      isa<npu::PeConvOp>(op) ? widthLanesOf(op->getOperand(0)) : Lanes();
+  return usesPattern(op, lanes, machine)
              ? markPatterns(columns, op, weights, machine)
              : 0;
 }
 
-bool readsPlain(Operation *op) {
-  return !isa<npu::PeConvOp>(op) || widthLanesOf(op->getOperand(0)).count <= 1;
+bool usesPattern(Operation *op, const Lanes &lanes,
+                 const machine::Description &machine) {
+  if (!machine.pe.hasPattern() || !npu::patternOf(op))
+    return false;
+  if (!lanes.folded())
+    return true;
+  if (lanes.pitch % static_cast<int64_t>(machine.pe.patternGroup) != 0)
+    return false;
+  // More results a step do not help where PSUM takes no more of them.
+  const auto count = static_cast<uint64_t>(lanes.count);
+  const auto pixels = static_cast<uint64_t>(
+      llvm::divideCeilSigned(shapeOf(op->getResult(0)).back(), lanes.count));
+  return machine::peStream(machine, machine::patternSteps(machine, 1, pixels),
+                           1, count * machine.pe.patternPositions()) <
+         machine::peStream(machine, pixels, 1, count);
 }
 
 int64_t tileCycles(llvm::ArrayRef<ColumnTile> columns, Operation *op,

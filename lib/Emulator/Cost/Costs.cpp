@@ -268,7 +268,7 @@ uint64_t emulator::streamSteps(const machine::Description &machine,
 
 uint64_t emulator::rowGroups(const machine::Description &machine,
                              const isa::PeMatmul &op) {
-  return op.pattern ? machine.pe.patternPositions() : op.groups;
+  return op.groups * (op.pattern ? machine.pe.patternPositions() : 1);
 }
 
 Cost CostModel::of(const isa::PeSwap &) {

@@ -378,8 +378,10 @@ static Result check(const isa::PeMatmul &op, const Description &machine) {
     return finding;
   if (Result finding = checkPattern(op, machine))
     return finding;
-  if (op.pattern && op.groups > 1)
-    return bad("N:M weights in {} row groups, expected one", op.groups);
+  if (op.pattern && machine.pe.rows / op.groups % machine.pe.patternGroup != 0)
+    return bad("N:M weights in row groups of {} rows, expected a multiple of "
+               "pe.pattern_group {}",
+               machine.pe.rows / op.groups, machine.pe.patternGroup);
   if (!isInjective(operandPsum(op).loops, 1))
     return bad("the PSUM strides let entries overlap");
   if (op.mode == OperandMode::Select && op.type == ElemType::Bfp)

@@ -378,7 +378,8 @@ void ProductEmitter::emitMatmul(const ColumnTile &column, size_t index,
   }
   if (stationary.pattern) {
     matmul.pattern = true;
-    joinLoops(matmul);
+    if (!geometry->xLanes.folded())
+      joinLoops(matmul);
   }
   generator.builder.emit(matmul);
 }

@@ -263,7 +263,8 @@ void Chooser::predict(PeConvOp conv) {
       candidate.tiles += static_cast<int64_t>(column.tiles.size());
     // Tiles of zeros are omitted from the array's work too.
     candidate.zeroTiles = analysis::dropZeroTiles(columns, conv, weights);
-    analysis::markChosenPatterns(columns, conv, weights, machine);
+    if (patternOf(conv))
+      analysis::markPatterns(columns, conv, weights, machine);
     int64_t kept = candidate.tiles - candidate.zeroTiles;
     fetch = weightCycles(conv, static_cast<double>(kept) /
                                    std::max<int64_t>(candidate.tiles, 1));
