@@ -67,8 +67,8 @@ def NPU_PeConvOp : NPU_ConvOp<"pe.conv", ["refuseOperand", "refuseResult"],
     - npu_pe_conv_c8: `packed_rows` is 1, or from 2 to the rows of the result of
       a convolution of spatial rank 2 or 3, a single group and stationary
       weights.
-    - npu_pe_conv_c9: with `pattern` the weights are stationary and streamed, and
-      the pattern is the machine's.
+    - npu_pe_conv_c9: with `pattern` the weights are stationary and streamed, the
+      pattern is the machine's, and `packed_rows` is 1.
 
     Example:
     ```mlir

@@ -262,11 +262,12 @@ static LogicalResult checkPackedRows(PeConvOp op) {
   ArrayRef<int64_t> result = shapeOf(op.getY());
   const int64_t height = result.size() > 3 ? result[result.size() - 2] : 1;
   if (rows >= 2 && rows <= height && op.getGroup() == 1 &&
-      !hasStationaryActivations(op))
+      !hasStationaryActivations(op) && !patternOf(op))
     return success();
   return op.emitOpError() << "packs " << rows << " of " << height
                           << " rows, expected 1, or at most all rows of a "
-                             "convolution of one group with stationary weights";
+                             "convolution of one group with stationary weights "
+                             "and no N:M pattern";
 }
 
 LogicalResult PeConvOp::verify() {

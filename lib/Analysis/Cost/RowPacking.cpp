@@ -21,7 +21,8 @@ packableRows(npu::PeConvOp conv, const machine::Description &machine) {
   llvm::SmallVector<int64_t, 8> all{1};
   auto shape = shapeOf(conv.getY());
   if (shape.size() < 4 || conv.getGroup() != 1 ||
-      npu::hasStationaryActivations(conv) || !hasStreamedWeights(conv))
+      npu::hasStationaryActivations(conv) || !hasStreamedWeights(conv) ||
+      npu::patternOf(conv))
     return all;
   ProductShape product = productShape(conv);
   for (int64_t rows = 2; rows <= std::min(kMostRows, shape[shape.size() - 2]);
