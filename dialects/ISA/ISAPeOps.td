@@ -90,7 +90,8 @@ def ISA_PeMatmulOp : ISA_Op<"PeMatmul", "pe.matmul", 0x22, ["pe"]> {
     With `groups` = Ws > 1 the array works as Ws row groups of PCi = R / Ws rows
     that share the stationary rows and sum on their own: a step gives Ws results.
     Dimension 2 then counts pixels whose elements lie in turn in the Ws groups of
-    partitions: result w = i2*Ws + g < validW of a row reads pixel p = w + shift,
+    partitions: result w = i2*Ws + g < validW of a row reads pixel
+    p = w*(1 + skip) + shift,
     `SB[part + (p mod Ws)*PCi + i][offset + i0*stride0 + i1*stride1 +
     (p div Ws)*stride2]`, zero unless lo2 <= p < hi2, and goes to the entry
     `psum + i0*psumStride0 + i1*psumStride1 + w*psumStride2`. Results from validW
@@ -143,11 +144,12 @@ def ISA_PeMatmulOp : ISA_Op<"PeMatmul", "pe.matmul", 0x22, ["pe"]> {
     S<"hi2", 20, 8, 20, "index", "first index of dimension 2 beyond those that do">,
     S<"shift", 12, 5, 52, "pixels", "row groups: pixel of result 0">,
     U<"validW", 20, 8, 40, "results", "row groups: results of a row">,
+    USince<3, "skip", 4, 3, 60, "pixels", "row groups: pixels left out between those of two results">,
     E<"window", 1, ISA_Window, 2, 53, "what the moving operand promises to be">,
     S<"zero", 9, 2, 54, "element", "mode int: zero point of i8 or u8 elements">,
     FlagSince<3, "pattern", 2, 63, "the active set has N:M weights">
   ];
-  let isaReserved = [Reserved<3, 60, 4>, Reserved<6, 60, 4>, Reserved<7, 60, 4>, Reserved<8, 60, 4>];
+  let isaReserved = [Reserved<6, 60, 4>, Reserved<7, 60, 4>, Reserved<8, 60, 4>];
   let isaOperands = [
     Rows<"", Read, "operand", Loops3, via="moving">,
     ScaledBy,

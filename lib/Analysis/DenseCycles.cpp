@@ -16,6 +16,7 @@
 #include "llvm/Support/MathExtras.h"
 
 #include <array>
+#include <numeric>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -227,12 +228,15 @@ uint64_t DensePipeline::groupsOf(bool pattern) const {
 }
 
 int64_t DensePipeline::streamOf(const Box &box, bool pattern) const {
-  const int64_t pixels = llvm::divideCeilSigned(box.width, lanes);
+  // A partition gives a pixel to every `turns`-th result of a row.
+  const int64_t common = std::gcd(lanes, stride), turns = lanes / common;
   const auto steps = static_cast<uint64_t>(stepsOf(box, pattern));
   return std::max(
       static_cast<int64_t>(machine::peStream(
-          machine, steps, static_cast<uint64_t>(passes), groupsOf(pattern))),
-      claim(passes * accesses(box, xBytes, stride, pixels)));
+          machine, steps, static_cast<uint64_t>(passes), groupsOf(pattern),
+          lanes > 1 ? static_cast<uint64_t>(stride) : 1)),
+      claim(passes * accesses(box, xBytes, stride / common,
+                              llvm::divideCeilSigned(box.width, turns))));
 }
 
 int64_t DensePipeline::drainOf(const Box &box, int64_t columns) const {
@@ -321,6 +325,7 @@ DenseCycles denseCycles(llvm::ArrayRef<npu::PeConvOp> convs, const Lanes &lanes,
     DensePipeline pipeline(conv, product.packing.rows, lanes, result, machine);
     if (before)
       pipeline.follow(*before);
+    setBlocks(product, lanes, result);
     auto columns = planStationary(product, machine);
     if (usesPattern(conv, lanes, machine))
       markPatterns(columns, conv, EncodedWeights(conv), machine);
@@ -331,7 +336,10 @@ DenseCycles denseCycles(llvm::ArrayRef<npu::PeConvOp> convs, const Lanes &lanes,
 }
 
 bool mayReadLanes(npu::PeConvOp conv) {
-  return !npu::hasStationaryActivations(conv) && conv.getStrides().back() == 1;
+  // The instruction counts the pixels that it leaves out in 4 bits.
+  constexpr int64_t kMostAdvance = 16;
+  return !npu::hasStationaryActivations(conv) &&
+         conv.getStrides().back() <= kMostAdvance;
 }
 
 machine::VecCost drainFunction(mlir::Operation *product) {
@@ -364,8 +372,10 @@ int64_t encodeCycles(mlir::Value x, const Lanes &lanes,
   return moveCycles(move, lanes, machine).vector;
 }
 
-llvm::SmallVector<Lanes, 6> laneFolds(int64_t channels, int64_t width,
-                                      const machine::Description &machine) {
+/// The folds whose lanes have `pitches` partitions.
+static llvm::SmallVector<Lanes, 6>
+foldsOfRows(int64_t width, const machine::Description &machine,
+            llvm::function_ref<bool(int64_t)> pitches) {
   int64_t rows = machine.pe.rows;
   llvm::SmallVector<Lanes, 6> lanes;
   if (rows > static_cast<int64_t>(machine.sb.partitions))
@@ -375,10 +385,50 @@ llvm::SmallVector<Lanes, 6> laneFolds(int64_t channels, int64_t width,
   for (int64_t count = 2; count <= rows; ++count) {
     int64_t pitch = rows / count;
     if (rows % count == 0 && pitch % unit == 0 &&
-        pitch % static_cast<int64_t>(machine.xmGroup) == 0 &&
-        pitch >= channels && count <= width && count < 256)
+        pitch % static_cast<int64_t>(machine.xmGroup) == 0 && pitches(pitch) &&
+        count <= width && count < 256)
       lanes.push_back({count, pitch});
   }
+  return lanes;
+}
+
+llvm::SmallVector<Lanes, 6> laneFolds(int64_t channels, int64_t width,
+                                      const machine::Description &machine) {
+  return foldsOfRows(width, machine,
+                     [&](int64_t pitch) { return pitch >= channels; });
+}
+
+/// True if `conv` may take fewer steps in blocks of channels than with whole
+/// columns of the array. Of several groups a column uses a part of the rows.
+static bool blocksMayGain(npu::PeConvOp conv, const Lanes &lanes,
+                          const machine::Description &machine) {
+  const int64_t channels = shapeOf(conv.getX())[1];
+  return mayReadLanes(conv) &&
+         (conv.getGroup() > 1 ||
+          lanes.blocks(channels) <
+              lanes.count * static_cast<int64_t>(
+                                llvm::divideCeil(channels, machine.pe.rows)));
+}
+
+llvm::SmallVector<Lanes, 6> blockFolds(mlir::Value map,
+                                       const machine::Description &machine) {
+  const auto shape = shapeOf(map);
+  const StorageType type = storageOf(map);
+  if (machine.sb.partitions % machine.pe.rows != 0)
+    return {};
+  llvm::SmallVector<Lanes, 6> lanes =
+      foldsOfRows(shape.back(), machine, [&](int64_t pitch) {
+        return pitch < shape[1] &&
+               2 * pitch >= static_cast<int64_t>(machine.pe.columns) &&
+               (!type.encoded ||
+                (type.format.block > 0 && pitch % type.format.block == 0));
+      });
+  llvm::erase_if(lanes, [&](const Lanes &fold) {
+    return llvm::none_of(map.getUsers(), [&](mlir::Operation *user) {
+      auto conv = mlir::dyn_cast<npu::PeConvOp>(user);
+      return conv && conv.getX() == map && blocksMayGain(conv, fold, machine);
+    });
+  });
   return lanes;
 }
 

@@ -17,6 +17,16 @@ static Lanes lanesOf(npu::LayoutAttr layout, npu::SpreadAttr spread) {
   return {layout.getLanes(), layout.getPitch()};
 }
 
+int64_t Lanes::blocks(int64_t channels) const {
+  return folded() ? std::max<int64_t>(llvm::divideCeil(channels, pitch), 1) : 1;
+}
+
+int64_t Lanes::position(int64_t channel, int64_t lane) const {
+  if (!folded())
+    return channel;
+  return (channel / pitch * count + lane) * pitch + channel % pitch;
+}
+
 Lanes lanesOf(mlir::Operation *op) {
   npu::LayoutAttr layout = npu::layoutAttrOf(op);
   return layout ? lanesOf(layout, layout.getSpread()) : Lanes();
@@ -66,7 +76,8 @@ Shape storedShape(llvm::ArrayRef<int64_t> shape, const Lanes &lanes) {
   Shape stored(shape.begin(), shape.end());
   if (!lanes.folded())
     return stored;
-  stored[lanes.across] = lanes.count * lanes.pitch;
+  stored[lanes.across] =
+      lanes.blocks(stored[lanes.across]) * lanes.count * lanes.pitch;
   if (!lanes.repeated) {
     int64_t &extent = stored[laneAxis(shape.size(), lanes)];
     extent = llvm::divideCeil(extent, lanes.count);

@@ -61,12 +61,14 @@ int64_t columnsInChunk(const ProductShape &product, int64_t columns) {
   return std::min(columns, std::max(room / unit * unit, unit));
 }
 
-/// Outputs until the next channel tile of the result begins.
+/// Outputs until the next channel tile, or block, of the result begins.
 int64_t columnsToBoundary(const ProductShape &product, int64_t output,
                           int64_t partitions) {
   int64_t limit = partitions;
   for (int64_t part : product.resultParts)
     limit = std::min(limit, partitions - (part + output) % partitions);
+  if (product.outputBlock > 0)
+    limit = std::min(limit, product.outputBlock - output % product.outputBlock);
   return limit;
 }
 
@@ -126,7 +128,11 @@ static void addTiles(ColumnTile &column, const ProductShape &product,
       continue;
     for (int64_t channel = first; channel < last;) {
       int64_t row = (product.part + channel) % partitions;
-      int64_t rows = rowsOfTile(row, last - channel, limit, machine);
+      int64_t left = last - channel;
+      if (product.channelBlock > 0)
+        left = std::min(left,
+                        product.channelBlock - channel % product.channelBlock);
+      int64_t rows = rowsOfTile(row, left, limit, machine);
       for (int layer = layers ? 0 : -1; layer < (layers ? 2 : 0); ++layer)
         column.tiles.push_back({tap, channel, rows, layer});
       channel += rows;
@@ -435,6 +441,15 @@ std::optional<int64_t> weightZeroOf(Value weights) {
 
 bool isProduct(Operation *op) { return op->hasTrait<npu::Contraction>(); }
 
+void setBlocks(ProductShape &product, const Lanes &operand,
+               const Lanes &drained) {
+  auto blockOf = [](const Lanes &lanes, int64_t channels) {
+    return lanes.blocks(channels) > 1 ? lanes.pitch : 0;
+  };
+  product.channelBlock = blockOf(operand, product.channels);
+  product.outputBlock = blockOf(drained, product.outputs);
+}
+
 template <typename Op>
 static void setConvShape(ProductShape &product, Op conv) {
   auto x = shapeOf(conv.getX()), w = shapeOf(conv.getW());
@@ -481,6 +496,11 @@ ProductShape productShape(Operation *op) {
   if (auto conv = dyn_cast<npu::PeConvOp>(op)) {
     setConvShape(product, conv);
     product.packing = rowPacking(conv, conv.getPackedRows());
+    const Lanes result = widthLanesOf(conv.getY());
+    setBlocks(product, widthLanesOf(conv.getX()),
+              conv.getResidual() && !result.folded()
+                  ? widthLanesOf(conv.getResidual())
+                  : result);
   } else if (auto conv = dyn_cast<npu::TcuConvOp>(op)) {
     setConvShape(product, conv);
   } else if (auto matmul = dyn_cast<npu::PeMatmulOp>(op)) {

@@ -263,13 +263,15 @@ llvm::Error checkPlacementSb(const TensorPlacement &p, unsigned bytes,
     const int64_t axis = last ? rank - 1 : p.laneAxis;
     if (p.lanes == 0 || p.shape.empty() || p.laneAxis < -1 || axis >= rank ||
         p.channelAxis == axis || (!last && p.channelAxis < 0) ||
-        static_cast<uint64_t>(channels) > p.lanePitch ||
-        (last ? uint64_t(p.lanes) * p.lanePitch > sb.partitions
-              : p.lanes > p.shape[axis]))
+        p.lanePitch == 0 ||
+        (last ? sb.partitions < uint64_t(p.lanes) * p.lanePitch ||
+                    (p.channelBlocks() > 1 &&
+                     sb.partitions % (uint64_t(p.lanes) * p.lanePitch) != 0)
+              : p.channelBlocks() > 1 || p.lanes > p.shape[axis]))
       return malformed(
           "tensor '{}' lies in {} lanes of {} partitions, {} of {}", p.name,
           p.lanes, p.lanePitch, channels, sb.partitions);
-    channels += (int64_t(p.lanes) - 1) * p.lanePitch;
+    channels = static_cast<int64_t>(p.partitionsSpanned());
     pixels[axis] = (pixels[axis] + p.lanes - 1) / p.lanes;
   }
   uint64_t lastTile = (p.basePartition + channels - 1) / sb.partitions;
@@ -339,6 +341,29 @@ llvm::Error checkPlacement(const TensorPlacement &p, uint64_t count,
              : checkPlacementDram(p, bytes, program);
 }
 } // namespace
+
+/// Extent of the axis that lies across partitions.
+static uint64_t channelsOf(const TensorPlacement &placement) {
+  return placement.channelAxis < 0
+             ? 1
+             : static_cast<uint64_t>(std::max<int64_t>(
+                   placement.shape[placement.channelAxis], 1));
+}
+
+uint64_t TensorPlacement::channelBlocks() const {
+  return lanes == 1 ? 1 : (channelsOf(*this) + lanePitch - 1) / lanePitch;
+}
+
+uint64_t TensorPlacement::partitionOf(uint64_t channel) const {
+  if (lanes == 1)
+    return channel;
+  return channel / lanePitch * lanes * lanePitch + channel % lanePitch;
+}
+
+uint64_t TensorPlacement::partitionsSpanned() const {
+  return partitionOf(channelsOf(*this) - 1) + uint64_t(lanes - 1) * lanePitch +
+         1;
+}
 
 int64_t TensorPlacement::cells() const {
   return shape[0] * llvm::divideCeil(shape[1], int64_t(cellChannels)) *

@@ -89,8 +89,8 @@ static void timeStream(const machine::Description &machine,
                        const isa::PeMatmul &op, const InstructionTime &time,
                        ArrayEvent &event) {
   const uint64_t steps = streamSteps(machine, op);
-  const uint64_t ports =
-      machine::psumWriteCycles(machine, rowGroups(machine, op));
+  const uint64_t ports = machine::peStepCycles(machine, rowGroups(machine, op),
+                                               1 + uint64_t(op.skip));
   // Of several passes the last one completes an entry.
   const uint64_t issue = time.issueEnd - time.start;
   const uint64_t last = issue > steps * ports ? issue - steps * ports : 0;

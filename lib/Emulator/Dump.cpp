@@ -82,7 +82,7 @@ private:
                                 : static_cast<size_t>(placement.laneAxis);
     for (size_t d = 0; d < index.size(); ++d)
       if (static_cast<int>(d) == placement.channelAxis) {
-        lane += static_cast<uint64_t>(index[d]);
+        lane += placement.partitionOf(static_cast<uint64_t>(index[d]));
       } else if (d == laneAxis) {
         lane += static_cast<uint64_t>(index[d]) % placement.lanes *
                 placement.lanePitch;

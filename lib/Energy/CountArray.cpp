@@ -75,13 +75,15 @@ static uint64_t streamedElements(const isa::PeMatmul &op) {
     return streamed(
         {{outer, op.stride0}, {middle, op.stride1}, {inner, op.stride2}});
   }
-  // Result w reads pixel w + shift.
-  const int64_t pixels =
-      std::min<int64_t>(op.hi2, int64_t(op.shift) + op.validW) -
-      std::max<int64_t>(op.lo2, op.shift);
-  return pixels <= 0
-             ? 0
-             : times(times(outer, middle), static_cast<uint64_t>(pixels));
+  // Result w reads pixel w * advance + shift.
+  const int64_t advance = 1 + int64_t(op.skip);
+  auto resultFrom = [&](int64_t pixel) {
+    const int64_t from = pixel - op.shift;
+    return from > 0 ? (from + advance - 1) / advance : 0;
+  };
+  const uint64_t results =
+      inside(resultFrom(op.lo2), resultFrom(op.hi2), op.validW);
+  return times(times(outer, middle), results);
 }
 
 void ActionCounter::of(const isa::PeMatmul &op, Sink &sink) {

@@ -9,6 +9,8 @@
 
 #include "ashlar/Isa/Operands.h"
 
+#include <numeric>
+
 namespace ashlar::isa {
 
 /// Gives an access its pattern and bounding box. Dimensions of one step or
@@ -24,7 +26,7 @@ void freeAxisCells(const Access &elements, unsigned bytes, uint64_t group,
                    llvm::SmallVectorImpl<Access> &out);
 
 /// A moving operand of the array as it is read: only indices inside [lo, hi),
-/// and with row groups the consecutive pixels of each group of partitions.
+/// and with row groups the pixels of each group of partitions, one in so many.
 /// Calls fn(operand) for each run of partitions.
 template <typename Fn>
 void forMovingRows(const PeMatmul &x, const RowsOperand &operand,
@@ -32,9 +34,7 @@ void forMovingRows(const PeMatmul &x, const RowsOperand &operand,
   struct Range {
     int64_t first, end;
   };
-  auto read = [&](uint64_t part, std::array<Range, 3> ranges) {
-    RowsOperand rows = operand;
-    rows.part = part;
+  auto read = [&](RowsOperand rows, std::array<Range, 3> ranges) {
     for (unsigned d = 0; d < 3; ++d) {
       const Range range = ranges[d];
       if (range.first >= range.end)
@@ -47,20 +47,31 @@ void forMovingRows(const PeMatmul &x, const RowsOperand &operand,
   auto clip = [](int64_t lo, int64_t hi, uint32_t n) {
     return Range{std::max<int64_t>(lo, 0), std::min<int64_t>(hi, n)};
   };
+  auto divideUp = [](int64_t a, int64_t b) {
+    return a > 0 ? (a + b - 1) / b : -(-a / b);
+  };
   const Range outer = clip(x.lo0, x.hi0, x.n0);
   const Range middle = clip(x.lo1, x.hi1, x.n1);
   if (x.groups <= 1)
-    return read(operand.part, {outer, middle, clip(x.lo2, x.hi2, x.n2)});
-  // Pixel p lies in the partitions of lane p mod groups.
+    return read(operand, {outer, middle, clip(x.lo2, x.hi2, x.n2)});
+  // Pixel p lies in the partitions of lane p mod groups. Results of a row visit
+  // `turns` lanes and begin again, as many pixels of a lane later as they visit
+  // each lane in that time.
   const int64_t groups = x.groups, pitch = arrayRows / groups;
-  const int64_t low = std::max<int64_t>(x.lo2, x.shift);
-  const int64_t high = std::min<int64_t>(x.hi2, int64_t(x.shift) + x.validW);
-  auto divideUp = [&](int64_t a) {
-    return a > 0 ? (a + groups - 1) / groups : -(-a / groups);
-  };
-  for (int64_t lane = 0; lane < groups; ++lane)
-    read(operand.part + static_cast<uint64_t>(lane * pitch),
-         {outer, middle, {divideUp(low - lane), divideUp(high - lane)}});
+  const int64_t advance = 1 + int64_t(x.skip);
+  const int64_t turns = groups / std::gcd(groups, advance);
+  const int64_t first = std::max<int64_t>(
+      divideUp(std::max<int64_t>(x.lo2, 0) - x.shift, advance), 0);
+  const int64_t end =
+      std::min<int64_t>(divideUp(int64_t(x.hi2) - x.shift, advance), x.validW);
+  RowsOperand visits = operand;
+  visits.loops[2].stride *= turns * advance / groups;
+  for (int64_t w = first; w < std::min(end, first + turns); ++w) {
+    const int64_t pixel = w * advance + x.shift;
+    visits.part = operand.part + static_cast<uint64_t>(pixel % groups * pitch);
+    visits.offset = operand.offset + pixel / groups * operand.loops[2].stride;
+    read(visits, {outer, middle, {0, divideUp(end - w, turns)}});
+  }
 }
 
 /// Collects the accesses of one instruction: the operand visitor of footprints.

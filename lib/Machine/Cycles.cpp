@@ -13,6 +13,7 @@
 #include "llvm/ADT/StringSwitch.h"
 #include <algorithm>
 #include <array>
+#include <numeric>
 
 using namespace ashlar::machine;
 using namespace ashlar::machine::saturating;
@@ -285,16 +286,22 @@ uint64_t ashlar::machine::psumWriteCycles(const Description &machine,
   return std::max<uint64_t>(ceilDiv(groups, machine.psum.writePorts), 1);
 }
 
+uint64_t ashlar::machine::peStepCycles(const Description &machine,
+                                       uint64_t groups, uint64_t advance) {
+  return std::max(psumWriteCycles(machine, groups), std::gcd(groups, advance));
+}
+
 uint64_t ashlar::machine::peStream(const Description &machine, uint64_t steps,
-                                   uint64_t passes, uint64_t groups) {
-  return mul(mul(steps, passes), psumWriteCycles(machine, groups));
+                                   uint64_t passes, uint64_t groups,
+                                   uint64_t advance) {
+  return mul(mul(steps, passes), peStepCycles(machine, groups, advance));
 }
 
 Timing ashlar::machine::peMatmul(const Description &machine, uint64_t steps,
                                  uint64_t passes, uint64_t columns,
-                                 uint64_t groups) {
+                                 uint64_t groups, uint64_t advance) {
   Timing timing;
-  timing.issue = peStream(machine, steps, passes, groups);
+  timing.issue = peStream(machine, steps, passes, groups, advance);
   const uint64_t fill = add(std::max<uint64_t>(columns, 1) - 1,
                             std::max<uint64_t>(machine.pe.rows, 1) - 1);
   timing.complete = add(timing.issue, fill);

@@ -4,7 +4,10 @@
 // neighbours of a row lie side by side in Ws groups of partitions. In memory a
 // folded feature map [N, C, .., W] is a plain map [N, Ws * pitch, .., ceil(W /
 // Ws)]: channel c of pixel w is channel (w mod Ws) * pitch + c of its pixel w
-// div Ws. Assumption: C <= pitch; the last axis is W and axis 1 the channels.
+// div Ws. The last axis is W and axis 1 the channels. More channels than
+// `pitch` lie in blocks of so many, each of which has all lanes: channel c is
+// channel c mod pitch of block c div pitch, Ws * pitch channels after the block
+// before.
 //
 // Any other axis may be spread so as well, next to any partition axis (`spread`
 // of a layout): whole indices of it, and as many groups of C partitions as it
@@ -31,6 +34,11 @@ struct Lanes {
   static constexpr int64_t kLast = -1;
 
   bool folded() const { return count > 1; }
+  /// Blocks of at most `pitch` channels that hold `channels`; one without a
+  /// fold.
+  int64_t blocks(int64_t channels) const;
+  /// Where channel `channel` of lane `lane` lies along the partition axis.
+  int64_t position(int64_t channel, int64_t lane) const;
   /// True if it is `spread` of a layout.
   bool spread() const { return folded() && axis != kLast; }
   bool operator==(const Lanes &other) const = default;

@@ -6,6 +6,7 @@
 #ifndef ASHLAR_ANALYSIS_STATIONARYPLAN_H
 #define ASHLAR_ANALYSIS_STATIONARYPLAN_H
 
+#include "ashlar/Analysis/Lanes.h"
 #include "ashlar/Analysis/StorageType.h"
 #include "ashlar/Machine/Description.h"
 #include "ashlar/Numerics/Format.h"
@@ -88,10 +89,18 @@ struct ProductShape {
   /// Partition of input channel 0.
   int64_t part = 0;
   RowPacking packing; ///< that the operation asks for
+  /// Channels of a block of the lane-folded operand, which a tile does not
+  /// cross, and outputs of one of the result or of the residual, which a column
+  /// does not; 0: no blocks.
+  int64_t channelBlock = 0, outputBlock = 0;
   /// Partitions where a column tile of results has to end (partition of
   /// output 0 in the result and in the residual).
   llvm::SmallVector<int64_t, 2> resultParts{0};
 };
+
+/// The blocks of a product whose operand and drained maps lie in these lanes.
+void setBlocks(ProductShape &product, const Lanes &operand,
+               const Lanes &drained);
 
 std::vector<ColumnTile> planStationary(const ProductShape &product,
                                        const machine::Description &);

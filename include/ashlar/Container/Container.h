@@ -125,7 +125,8 @@ struct TensorPlacement {
   /// Bytes per dimension; the entry of channelAxis is ignored.
   std::vector<int64_t> strides;
   /// SB: lane fold of the last dimension W. Index w lies lanePitch * (w mod
-  /// lanes) partitions further, at (w div lanes) * strides[W]. 1 = none.
+  /// lanes) partitions further, at (w div lanes) * strides[W]. 1 = none. More
+  /// channels than lanePitch lie in blocks, lanes * lanePitch partitions apart.
   uint32_t lanes = 1;
   uint32_t lanePitch = 0;
   /// Dimension that the fold is of, if not W. Its lanes may continue in further
@@ -138,6 +139,12 @@ struct TensorPlacement {
   uint32_t cellChannels = 0;            ///< Compressed: channels of a cell.
   /// Number of cells of a compressed tensor of rank 3 or 4.
   int64_t cells() const;
+  /// Blocks of channels of a lane fold; 1 without one. The fold has a pitch.
+  uint64_t channelBlocks() const;
+  /// Partition of a channel of lane 0, from that of the first one on.
+  uint64_t partitionOf(uint64_t channel) const;
+  /// Partitions from that of the first element to the end of the last one's.
+  uint64_t partitionsSpanned() const;
   /// Index of the instruction after which the tensor is complete and still
   /// unchanged.
   uint32_t afterInstruction = 0;

@@ -179,16 +179,23 @@ uint64_t patternWords(const Description &machine, uint64_t rows);
 /// limit.
 uint64_t psumWriteCycles(const Description &machine, uint64_t groups);
 
+/// Cycles of one pass of a step of \p groups row groups whose results are \p
+/// advance pixels apart: those in which PSUM takes the results, and those in
+/// which each partition gives one element after the other to the groups that
+/// read it, gcd(groups, advance), whichever are more.
+uint64_t peStepCycles(const Description &machine, uint64_t groups,
+                      uint64_t advance = 1);
+
 /// Cycles of a stream of \p steps moving vectors into \p groups row groups:
-/// steps * passes * psumWriteCycles(groups).
+/// steps * passes * peStepCycles(groups, advance).
 uint64_t peStream(const Description &machine, uint64_t steps, uint64_t passes,
-                  uint64_t groups = 1);
+                  uint64_t groups = 1, uint64_t advance = 1);
 
 /// pe.matmul of \p steps moving vectors into \p columns columns: the stream
 /// takes peStream(); the last entry of the last column is written at the end of
 /// cycle peStream() - 1 + (columns - 1) + (R - 1).
 Timing peMatmul(const Description &machine, uint64_t steps, uint64_t passes,
-                uint64_t columns, uint64_t groups = 1);
+                uint64_t columns, uint64_t groups = 1, uint64_t advance = 1);
 
 /// Cycles from the end of a stream into \p before row groups to the start of
 /// one into \p groups: row r of a column gets an element r cycles late, of a

@@ -58,7 +58,13 @@ PackingChoice choosePacking(npu::PeConvOp conv, const Lanes &lanes,
                             const EncodedWeights *weights) {
   PackingChoice choice;
   ProductShape product = productShape(conv);
+  bool inBlocks = product.channelBlock > 0 || product.outputBlock > 0;
+  setBlocks(product, lanes, result);
+  inBlocks |= product.channelBlock > 0 || product.outputBlock > 0;
   for (int64_t rows : packableRows(conv, machine)) {
+    // Columns of several rows do not end where blocks of channels do.
+    if (rows > 1 && inBlocks)
+      continue;
     product.packing = rowPacking(conv, rows);
     std::vector<ColumnTile> columns = planStationary(product, machine);
     if (weights)

@@ -125,6 +125,10 @@ bool usesPattern(Operation *op, const Lanes &lanes,
     return false;
   if (!lanes.folded())
     return true;
+  // Places of a group and pixels that are left out would both move the reads.
+  if (auto conv = dyn_cast<npu::PeConvOp>(op);
+      conv && conv.getStrides().back() > 1)
+    return false;
   if (lanes.pitch % static_cast<int64_t>(machine.pe.patternGroup) != 0)
     return false;
   // More results a step do not help where PSUM takes no more of them.

@@ -281,8 +281,9 @@ Cost CostModel::of(const isa::PeMatmul &op) {
   const uint64_t passes =
       machine::pePasses(machine, operandBits(op), activeBits);
   Cost cost;
-  cost.timing = machine::peMatmul(machine, streamSteps(machine, op), passes,
-                                  op.cols, rowGroups(machine, op));
+  cost.timing =
+      machine::peMatmul(machine, streamSteps(machine, op), passes, op.cols,
+                        rowGroups(machine, op), 1 + uint64_t(op.skip));
   // No row keeps a stream, however short, for the next pass over it.
   cost.passes = passes;
   // Selecting cells pass words and multiply nothing. Groups past the end of a

@@ -16,9 +16,15 @@ using isa::OperandMode;
 isa::PeMatmul emulator::perResult(const isa::PeMatmul &op) {
   isa::PeMatmul result = op;
   if (op.groups > 1) {
+    // The first result whose pixel is not before `pixel`.
+    const int32_t advance = 1 + static_cast<int32_t>(op.skip);
+    auto resultFrom = [&](int32_t pixel) {
+      const int32_t from = pixel - op.shift;
+      return from > 0 ? (from + advance - 1) / advance : from / advance;
+    };
     result.n2 = op.validW;
-    result.lo2 = op.lo2 - op.shift;
-    result.hi2 = op.hi2 - op.shift;
+    result.lo2 = resultFrom(op.lo2);
+    result.hi2 = resultFrom(op.hi2);
   }
   return result;
 }
@@ -279,7 +285,7 @@ private:
     if (op.groups == 1) {
       for (uint64_t k = 0; k < count; ++k)
         gatherRuns(baseOf(0) + k * pitch, size, out + k * rowBytes);
-    } else if (op.groups == 2 && size == 1 && op.stride2 == 1) {
+    } else if (op.groups == 2 && op.skip == 0 && size == 1 && op.stride2 == 1) {
       for (uint64_t k = 0; k < count; ++k)
         gatherPairs([&](uint64_t lane) { return baseOf(lane) + k * pitch; },
                     out + k * rowBytes);
@@ -331,10 +337,9 @@ private:
       steps.ranges.push_back({from, to});
       for (uint64_t k = from; k < to; ++k) {
         offsets[k] = lanes[lane] + start;
-        if (++lane == op.groups) {
-          lane = 0;
+        lane += 1 + op.skip;
+        for (; lane >= op.groups; lane -= op.groups)
           start += op.stride2;
-        }
       }
     });
     return steps;
@@ -352,22 +357,20 @@ private:
   /// that read memory: the first one reads that lane at that offset.
   template <typename Fn>
   void forLaneRows(Fn fn) const {
-    forValidRows(op, [&](uint64_t step, int64_t offset, uint64_t b,
-                         uint64_t e) {
-      const uint64_t row = step - b;
-      const uint64_t from = std::max(row + b, begin),
-                     to = std::min(row + e, end);
-      if (from >= to)
-        return;
-      // Every groups-th result reads the same group of partitions, one
-      // element after the other. The first pixel is not negative: it is
-      // read.
-      const auto pixel =
-          static_cast<uint64_t>(static_cast<int64_t>(from - row) + op.shift);
-      fn(from - begin, to - begin, pixel % op.groups,
-         op.offset + offset +
-             static_cast<int64_t>(pixel / op.groups) * op.stride2);
-    });
+    forValidRows(
+        op, [&](uint64_t step, int64_t offset, uint64_t b, uint64_t e) {
+          const uint64_t row = step - b;
+          const uint64_t from = std::max(row + b, begin),
+                         to = std::min(row + e, end);
+          if (from >= to)
+            return;
+          // The first pixel is not negative: it is read.
+          const auto pixel = static_cast<uint64_t>(
+              static_cast<int64_t>((from - row) * (1 + op.skip)) + op.shift);
+          fn(from - begin, to - begin, pixel % op.groups,
+             op.offset + offset +
+                 static_cast<int64_t>(pixel / op.groups) * op.stride2);
+        });
   }
 
   /// One row that two row groups read, byte by byte in turn.

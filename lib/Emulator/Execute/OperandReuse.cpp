@@ -56,7 +56,7 @@ OperandReuse::Key OperandReuse::keyOf(const isa::PeMatmul &op) {
           of(op.stride1),  of(op.stride2), of(op.lo0),    of(op.hi0),
           of(op.lo1),      of(op.hi1),     of(op.lo2),    of(op.hi2),
           of(op.groups),   of(op.shift),   of(op.validW), of(op.orientation),
-          of(op.zero)};
+          of(op.zero),     of(op.skip)};
 }
 
 void OperandReuse::step(uint32_t index, const isa::Instruction &inst,

@@ -52,7 +52,7 @@ public:
 
 private:
   /// All fields that choose what is fetched.
-  using Key = std::array<int64_t, 25>;
+  using Key = std::array<int64_t, 26>;
   struct Live {
     Key key = {};
     uint32_t operand = 0;

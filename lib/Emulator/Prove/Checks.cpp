@@ -345,11 +345,14 @@ static Result check(const isa::PeLoad &op, const Description &machine) {
 /// Row groups divide the array evenly; what belongs to them is zero without.
 static Result checkGroups(const isa::PeMatmul &op, const Description &machine) {
   if (op.groups == 1) {
-    if (op.shift != 0 || op.validW != 0)
-      return bad("shift {} and {} valid results without row groups", op.shift,
-                 op.validW);
+    if (op.shift != 0 || op.validW != 0 || op.skip != 0)
+      return bad("shift {}, {} valid results and {} pixels left out without "
+                 "row groups",
+                 op.shift, op.validW, op.skip);
     return std::nullopt;
   }
+  if (op.pattern && op.skip != 0)
+    return bad("{} pixels left out through N:M weights", op.skip);
   if (machine.pe.rows % op.groups != 0 ||
       machine.pe.rows / op.groups % machine.pe.rowGroupGranularity != 0)
     return bad("{} row groups, an array of {} rows divides into groups of "

@@ -70,12 +70,7 @@ Boxes inStateBuffer(const TensorPlacement &tensor, int64_t bytes,
                     const machine::Description &machine) {
   auto [low, high] = reach(tensor, tensor.strides, tensor.channelAxis);
   const uint64_t partitions = machine.sb.partitions;
-  uint64_t channels = 1;
-  if (tensor.channelAxis >= 0)
-    channels = static_cast<uint64_t>(
-        std::max<int64_t>(tensor.shape[tensor.channelAxis], 1));
-  const uint64_t last = tensor.basePartition + channels - 1 +
-                        uint64_t(tensor.lanes - 1) * tensor.lanePitch;
+  const uint64_t last = tensor.basePartition + tensor.partitionsSpanned() - 1;
   const int64_t tiles =
       static_cast<int64_t>(last / partitions) * tensor.tileStride;
   const auto base = static_cast<int64_t>(tensor.baseOffset);

@@ -102,8 +102,10 @@ llvm::SmallVector<Lanes, 6> candidates(Operation *op,
   Lanes residual;
   if (auto conv = dyn_cast<PeConvOp>(op); conv && conv.getResidual())
     residual = analysis::lanesOf(conv.getResidual());
-  for (const Lanes &fold :
-       analysis::laneFolds(shape[1], shape.back(), machine)) {
+  auto folds = analysis::laneFolds(shape[1], shape.back(), machine);
+  if (isa<PeConvOp>(op))
+    folds.append(analysis::blockFolds(op->getResult(0), machine));
+  for (const Lanes &fold : folds) {
     bool encodes =
         isByte(storageOf(op->getResult(0))) || encodesLanes(op, fold, machine);
     if (encodes && (!residual.folded() || fold == residual))
@@ -236,7 +238,9 @@ struct FoldLanesPass : impl::FoldLanesBase<FoldLanesPass> {
     int64_t width = shapeOf(conv.getY()).back();
     auto rows = static_cast<int64_t>(machine.pe.rows);
     auto columns = static_cast<int64_t>(machine.pe.columns);
-    int64_t rowTiles = llvm::divideCeil(channels, rows);
+    int64_t rowTiles = lanes.folded()
+                           ? lanes.blocks(channels)
+                           : int64_t(llvm::divideCeil(channels, rows));
     auto count = [&](StringRef key, int64_t value) {
       return builder.getNamedAttr(key, builder.getI64IntegerAttr(value));
     };
@@ -283,9 +287,14 @@ struct FoldLanesPass : impl::FoldLanesBase<FoldLanesPass> {
     int64_t channels = shapeOf(conv.getX())[1];
     std::string reason =
         best.folded()
-            ? fmt::format("{} channels in lanes of {} rows: {} results a step, "
-                          "{} cycles",
-                          channels, best.pitch, best.count, own)
+            ? fmt::format(
+                  "{} channels in {}lanes of {} rows: {} results a "
+                  "step, {} cycles",
+                  channels,
+                  best.blocks(channels) > 1
+                      ? fmt::format("{} blocks and ", best.blocks(channels))
+                      : "",
+                  best.pitch, best.count, own)
             : "no fold takes fewer cycles, copies of its rows included";
     conv->setAttr(
         kLanesDecisionAttr,

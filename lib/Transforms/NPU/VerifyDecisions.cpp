@@ -130,6 +130,18 @@ LogicalResult checkLanes(Operation *op, const machine::Description &machine) {
     return op->emitOpError()
            << "has " << lanes.count << " lanes of " << lanes.pitch
            << " partitions, the machine has " << machine.sb.partitions;
+  // Blocks of channels begin where channel tiles do, and end no block of a
+  // format.
+  const analysis::StorageType type = analysis::storageOf(op->getResult(0));
+  const int64_t channels = analysis::shapeOf(op->getResult(0))[1];
+  if (lanes.blocks(channels) > 1 &&
+      (machine.sb.partitions % (lanes.count * lanes.pitch) != 0 ||
+       (type.encoded &&
+        (type.format.block <= 0 || lanes.pitch % type.format.block != 0))))
+    return op->emitOpError()
+           << "has blocks of " << lanes.pitch << " channels in " << lanes.count
+           << " lanes, which the machine's " << machine.sb.partitions
+           << " partitions or the format of the result do not divide into";
   return success();
 }
 

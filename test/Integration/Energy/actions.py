@@ -269,7 +269,7 @@ class Program:
             return sum(f[f"lo{i}"] <= t < f[f"hi{i}"] for t in range(f[f"n{i}"]))
         outer = [valid(0), valid(1)]
         if f["groups"] > 1:
-            return math.prod(outer) * sum(f["lo2"] <= w + f["shift"] < f["hi2"]
+            return math.prod(outer) * sum(f["lo2"] <= w * (1 + f["skip"]) + f["shift"] < f["hi2"]
                                           for w in range(f["validW"]))
         counts = [*outer, valid(2)]
         if not all(counts):

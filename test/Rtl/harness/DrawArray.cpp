@@ -146,6 +146,7 @@ static void drawGroups(Dice &dice, const Description &machine,
   op.n2 = positive(dice, 5);
   op.validW = positive(dice, int64_t(op.n2) * groups);
   op.shift = static_cast<int32_t>(dice.between(-2, 4));
+  op.skip = dice.chance(40) ? positive(dice, 4) : 0;
   op.lo2 = static_cast<int32_t>(dice.between(0, 2));
   op.hi2 = static_cast<int32_t>(dice.between(op.lo2, 12));
   op.stride2 = static_cast<int32_t>(bytesOf(op.type, op.mantissa));

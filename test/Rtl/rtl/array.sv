@@ -97,10 +97,24 @@ module array #(
   function automatic int digits(input int bits);
     return ceil_div(bits, int'(ctl.pe_cell_digit_bits));
   endfunction
-  // Cycles that a step takes per pass: a column takes so many sums at a time.
-  function automatic int unsigned hold_of(input int groups);
-    if (ctl.psum_write_ports == 0) return 1;
-    return ceil_div(groups, int'(ctl.psum_write_ports));
+  function automatic int unsigned gcd(input int unsigned a, input int unsigned b);
+    int unsigned x, y, rest;
+    x = a;
+    y = b;
+    while (y != 0) begin
+      rest = x % y;
+      x = y;
+      y = rest;
+    end
+    return x;
+  endfunction
+  // Cycles that a step takes per pass: a column takes so many sums at a time,
+  // and a partition gives one element at a time to the groups that read it.
+  function automatic int unsigned hold_of(input int groups, input int advance);
+    int unsigned reads, writes;
+    reads = gcd(groups, advance);
+    writes = ctl.psum_write_ports == 0 ? 1 : ceil_div(groups, int'(ctl.psum_write_ports));
+    return reads > writes ? reads : writes;
   endfunction
 
   //--- Moving operand ---------------------------------------------------------
@@ -167,7 +181,7 @@ module array #(
       return fetch(int'(`PE_MATMUL_part(x)) + i, at + i2 * int'(`PE_MATMUL_stride2(x)));
     end
     w = i2 * int'(`PE_MATMUL_groups(x)) + g;
-    pixel = w + int'(`PE_MATMUL_shift(x));
+    pixel = w * (1 + int'(`PE_MATMUL_skip(x))) + int'(`PE_MATMUL_shift(x));
     if (w >= int'(`PE_MATMUL_validW(x)) ||
         !in_range(pixel, int'(`PE_MATMUL_lo2(x)), int'(`PE_MATMUL_hi2(x)))) return '0;
     // The ingress rotates lanes of partitions to groups.
@@ -220,7 +234,7 @@ module array #(
                                       int'(`PE_MATMUL_mantissa(x))));
     right_digits = digits(stationary.bits[second]);
     passes = left_digits * right_digits;
-    hold = hold_of(int'(`PE_MATMUL_groups(x)));
+    hold = hold_of(int'(`PE_MATMUL_groups(x)), 1 + int'(`PE_MATMUL_skip(x)));
     pitch = R / int'(`PE_MATMUL_groups(x));
     plane = $clog2(int'(`PE_MATMUL_groups(x)));
     scale = scale_of(mem.xr[`PE_MATMUL_xr(x)], int'(`PE_MATMUL_mantissa(x)));
@@ -341,7 +355,8 @@ module array #(
           digits(stationary.bits[ctl.active_set]);
       ctl.issue[Q] = int'(`PE_MATMUL_n0(ctl.words[Q])) *
           int'(`PE_MATMUL_n1(ctl.words[Q])) * int'(`PE_MATMUL_n2(ctl.words[Q])) *
-          hold_of(int'(`PE_MATMUL_groups(ctl.words[Q]))) * ctl.passes;
+          hold_of(int'(`PE_MATMUL_groups(ctl.words[Q])),
+                  1 + int'(`PE_MATMUL_skip(ctl.words[Q]))) * ctl.passes;
       ctl.checked[Q] = ctl.index[Q];
     end
 

@@ -44,6 +44,10 @@ TEST(Fault, RowGroups) {
               "hi0=1 hi1=1 hi2=2",
               FaultKind::OutOfRange, 0,
               "row groups of 2 rows, 4 partitions apart, from partition 3");
+  expectFault("pe.matmul type=i8 mode=int skip=1 hi0=1 hi1=1 hi2=1",
+              FaultKind::BadField, 0,
+              "shift 0, 0 valid results and 1 pixels left out without row "
+              "groups");
 }
 
 TEST(Fault, RegistersAsMemory) {

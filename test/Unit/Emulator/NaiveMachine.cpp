@@ -179,7 +179,7 @@ void NaiveMachine::run(const isa::PeMatmul &op) {
                                    b * op.psumStride1 + c * op.psumStride2)];
           if (!op.accumulate)
             sum = 0;
-          const int64_t pixel = c + op.shift;
+          const int64_t pixel = c * (1 + int64_t(op.skip)) + op.shift;
           if (a < op.lo0 || a >= op.hi0 || b < op.lo1 || b >= op.hi1 ||
               pixel < op.lo2 || pixel >= op.hi2)
             continue;

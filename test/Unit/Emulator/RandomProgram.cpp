@@ -433,6 +433,7 @@ isa::PeMatmul Generator::arrayMatmul(const isa::PeLoad &load) {
     op.validW = op.n2;
     op.n2 = (op.n2 + op.groups - 1) / op.groups;
     op.shift = static_cast<int32_t>(between(-3, 3));
+    op.skip = chance(50) ? 0 : static_cast<uint32_t>(between(1, 4));
     op.lo2 = std::max(op.lo2, 0);
   }
   return op;

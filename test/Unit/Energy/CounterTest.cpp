@@ -98,6 +98,9 @@ TEST(Counter, RowGroupsReadEveryPixelOnce) {
   EXPECT_EQ(counts.of(Action::XmRead), 11u * 2);
   EXPECT_EQ(counts.of(Action::PeMultiply), 12u * 16 * 4);
   EXPECT_EQ(counts.of(Action::PsumWrite), 12u * 4 * 8);
+  // Every second pixel from -1 on: 1, 3, .. 11 of twelve exist.
+  op.skip = 1;
+  EXPECT_EQ(countAll({op}).of(Action::SbRead), 6u * 16);
 }
 
 TEST(Counter, SelectingAndFloatingPoint) {

@@ -75,6 +75,15 @@ TEST(SbPorts, RowGroupsReadPartitionsOfTheirOwn) {
   EXPECT_EQ(bankClaims(op, banked()), list({14}));
   op.validW = op.hi2 = 32;
   EXPECT_EQ(bankClaims(op, banked()), list({4}));
+  // Every second pixel: four of the lanes, all of their 28 rows of 4 bytes.
+  op.validW = 16;
+  op.skip = 1;
+  EXPECT_EQ(bankClaims(op, banked()), list({4}));
+  // Every third: all lanes, of three of them 2 pixels 3 bytes apart in each
+  // row.
+  op.validW = 11;
+  op.skip = 2;
+  EXPECT_EQ(bankClaims(op, banked()), list({28}));
 }
 
 TEST(SbPorts, OperandsOfOnePartitionAddUp) {
@@ -285,6 +294,7 @@ TEST(SbPorts, WhatIsTouchedIsStreamed) {
       op.groups = 1 << pick(2);
       op.validW = 1 + pick(op.n2 * op.groups);
       op.shift = static_cast<int64_t>(pick(3)) - 1;
+      op.skip = op.groups > 1 ? pick(4) : 0;
       op.lo1 = static_cast<int64_t>(pick(3)) - 1, op.lo2 = pick(2);
       op.hi0 = 1 + pick(4), op.hi1 = pick(5), op.hi2 = pick(9);
       op.stride0 = pick(50), op.stride1 = pick(20), op.stride2 = 1 + pick(3);

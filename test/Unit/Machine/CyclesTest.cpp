@@ -450,6 +450,11 @@ TEST(Cycles, PortsOfPsumAndFunctionsOfAct) {
   EXPECT_EQ(peMatmul(m, 7, 1, 64, 4).issue, 7u);
   EXPECT_EQ(peMatmul(m, 7, 2, 64, 5).issue, 28u);
   EXPECT_EQ(peMatmul(m, 7, 1, 64, 16), (Timing{28, 28 + 63 + 127, 0}));
+  // A partition gives one element per cycle, PSUM takes four results.
+  EXPECT_EQ(peMatmul(m, 7, 1, 64, 4, 2).issue, 14u);
+  EXPECT_EQ(peMatmul(m, 7, 1, 64, 4, 3).issue, 7u);
+  EXPECT_EQ(peMatmul(m, 7, 1, 64, 8, 2).issue, 14u);
+  EXPECT_EQ(peMatmul(m, 7, 1, 64, 4, 4).issue, 28u);
   m.psum.readBytesPerCycle = 512;
   EXPECT_EQ(actDrain(m, 64, 512), (Timing{512, 544, 0}));
   m.psum.readBytesPerCycle = 100;

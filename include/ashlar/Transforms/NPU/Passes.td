@@ -193,11 +193,14 @@ def FoldLanes : Pass<"ashlar-npu-fold-lanes", "::mlir::ModuleOp"> {
     array, row groups; docs/WidthFolding.md). Sets `lanes` = Ws and `pitch` =
     PCi in the `layout` on the producer of such an input.
 
-    A feature map can be folded if all its readers are convolutions of W stride
-    1 with stationary weights, whatever their groups, and its producer can write
-    it folded: a convolution whose drain encodes, or a data movement that encodes.
-    PCi is the one with the fewest predicted cycles of all readers, the largest
-    among equals.     A data movement copies rows into lanes element by element; the cost includes
+    A feature map can be folded if all its readers are convolutions of a W stride
+    up to 16 with stationary weights, whatever their groups, and its producer can
+    write it folded: a convolution whose drain encodes, or a data movement that
+    encodes. A convolution also writes maps of C > PCi channels, in blocks of PCi
+    channels that its readers stream one after the other, where a reader may take
+    fewer steps so.
+    PCi is the one with the fewest predicted cycles of all readers and of the
+    producer, the largest among equals. A data movement copies rows into lanes element by element; the cost includes
     the cycles in which the byte network forms these runs. `policy` "source"
     takes the PCi of the original design instead: the largest whose padding
     exceeds the minimum by at most `tolerance` channels. Each reader's decision has the cycles of every

@@ -340,7 +340,7 @@ void ProductEmitter::emitMatmul(const ColumnTile &column, size_t index,
   const StationaryTile &stationary = column.tiles[index];
   const View &x = geometry->x;
   int64_t partitions = machine.sb.partitions;
-  int64_t position = x.part + stationary.channel;
+  int64_t position = x.part + geometry->xLanes.position(stationary.channel, 0);
   MovingPattern moving = geometry->moving(window, stationary.tap);
   isa::PeMatmul matmul{};
   matmul.part = position % partitions;
@@ -365,6 +365,7 @@ void ProductEmitter::emitMatmul(const ColumnTile &column, size_t index,
   if (const analysis::Lanes &lanes = geometry->xLanes; lanes.folded()) {
     matmul.groups = lanes.count;
     matmul.validW = moving.count[2];
+    matmul.skip = geometry->stride[2] - 1;
     matmul.n2 = llvm::divideCeil(moving.count[2], lanes.count);
     // Whole pixels of the shift are bytes; what remains fits its field.
     int64_t pixels = moving.high[2] > 0
@@ -428,9 +429,10 @@ void ProductEmitter::setDrainTargets(isa::ActDrain &drain,
   auto address = [&](const View &view, const DimStrides &strides,
                      const analysis::Lanes &lanes, uint32_t &partition,
                      uint32_t &offset) {
-    int64_t position = view.part + column.firstOutput - firstOutput;
+    int64_t position =
+        view.part + lanes.position(column.firstOutput - firstOutput, part.lane);
     int64_t partitions = machine.sb.partitions;
-    partition = position % partitions + part.lane * lanes.pitch;
+    partition = position % partitions;
     offset = view.base + position / partitions * view.tileStride;
     offset += window.start[0] * strides[0] + window.start[1] * strides[1];
     offset += firstRow(window, part) * strides[2];

@@ -100,17 +100,27 @@ void Sampler::sample(const View &view) {
                     });
 }
 
-/// Lane `lane` of a folded feature map as a plain one, and the part of `region`
-/// that lies in it; nothing if no pixel does.
+/// Lane `lane` of block `block` of a folded feature map as a plain one, and the
+/// part of `region` that lies in it; nothing if no pixel does.
 std::optional<View> laneOf(const View &stored, const analysis::Lanes &lanes,
-                           int64_t lane, const Region &tile, Region region,
-                           const machine::Description &machine) {
+                           int64_t block, int64_t lane, const Region &tile,
+                           Region region, const machine::Description &machine) {
   View view = stored;
   view.shape = tile.size;
   const int64_t axis = lanes.spread() ? lanes.axis : view.rank() - 1;
   int64_t &width = view.shape[axis];
   width = llvm::divideCeilSigned(width - lane, lanes.count);
-  const int64_t position = view.part + lane * lanes.pitch;
+  const int64_t across = lanes.spread() ? lanes.across : 1;
+  const int64_t channel = block * lanes.pitch;
+  view.shape[across] = std::min(view.shape[across] - channel, lanes.pitch);
+  const int64_t begin = std::max(region.start[across], channel);
+  const int64_t end = std::min(region.start[across] + region.size[across],
+                               channel + view.shape[across]);
+  if (begin >= end)
+    return std::nullopt;
+  region.start[across] = begin - channel;
+  region.size[across] = end - begin;
+  const int64_t position = view.part + lanes.position(channel, lane);
   const auto partitions = static_cast<int64_t>(machine.sb.partitions);
   view.part = position % partitions;
   view.base += position / partitions * view.tileStride;
@@ -150,10 +160,12 @@ llvm::Error emitSamples(Generator &generator, const TileContext &tile) {
       sampler.sample(tile.result.slice(*region, generator.machine));
       continue;
     }
-    for (int64_t lane = 0; lane < lanes.count; ++lane)
-      if (auto view = laneOf(tile.result, lanes, lane, tile.out, *region,
-                             generator.machine))
-        sampler.sample(*view);
+    const int64_t blocks = lanes.spread() ? 1 : lanes.blocks(tile.out.size[1]);
+    for (int64_t block = 0; block < blocks; ++block)
+      for (int64_t lane = 0; lane < lanes.count; ++lane)
+        if (auto view = laneOf(tile.result, lanes, block, lane, tile.out,
+                               *region, generator.machine))
+          sampler.sample(*view);
   }
   return llvm::Error::success();
 }

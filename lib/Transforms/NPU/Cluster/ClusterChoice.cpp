@@ -216,14 +216,17 @@ void Chooser::predictDense(Candidate &candidate, int64_t fetch,
   candidate.drain = plain.drain;
   candidate.plain = best(packed);
   candidate.folded = candidate.plain;
-  auto shape = shapeOf(conv.getX());
-  if (analysis::mayReadLanes(conv))
-    for (const analysis::Lanes &fold :
-         analysis::laneFolds(shape[1], shape.back(), machine))
+  if (analysis::mayReadLanes(conv)) {
+    auto folds = analysis::laneFolds(shapeOf(conv.getX())[1],
+                                     shapeOf(conv.getX()).back(), machine);
+    if (isa_and_nonnull<PeConvOp>(conv.getX().getDefiningOp()))
+      folds.append(analysis::blockFolds(conv.getX(), machine));
+    for (const analysis::Lanes &fold : folds)
       candidate.folded =
           std::min(candidate.folded,
                    best(analysis::choosePacking(conv, fold, machine,
                                                 analysis::Lanes(), weights)));
+  }
   // The other stationary operand streams other vectors, drained as many.
   auto decision = conv->getAttrOfType<DictionaryAttr>(kStationaryDecisionAttr);
   auto all = decision ? decision.getAs<DictionaryAttr>("alternatives")
