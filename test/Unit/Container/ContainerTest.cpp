@@ -263,6 +263,28 @@ TEST(Check, Placements) {
             "tensor 't1' has a stride of -9223372036854775808");
 }
 
+TEST(Check, LanePlacements) {
+  auto with = [](uint32_t lanes, uint32_t pitch) {
+    Program p = sampleProgram();
+    p.dumps[0].lanes = lanes, p.dumps[0].lanePitch = pitch;
+    return refusal(p);
+  };
+  // 12 channels on 8 partitions: three blocks of 4, two of 8 in one lane more
+  // than fits, and blocks that would cross a channel tile.
+  EXPECT_EQ(with(2, 4), "accepted");
+  EXPECT_EQ(with(2, 8), "tensor 't1' lies in 2 lanes of 8 partitions, 12 of 8");
+  EXPECT_EQ(with(2, 3), "tensor 't1' lies in 2 lanes of 3 partitions, 12 of 8");
+  EXPECT_EQ(with(2, 0), "tensor 't1' lies in 2 lanes of 0 partitions, 12 of 8");
+  TensorPlacement p = sampleProgram().dumps[0];
+  EXPECT_EQ(p.channelBlocks(), 1u);
+  EXPECT_EQ(p.partitionsSpanned(), 12u);
+  p.lanes = 2, p.lanePitch = 8;
+  EXPECT_EQ(p.channelBlocks(), 2u);
+  EXPECT_EQ(p.partitionOf(7), 7u);
+  EXPECT_EQ(p.partitionOf(9), 17u);
+  EXPECT_EQ(p.partitionsSpanned(), 28u);
+}
+
 TEST(Check, CompressedPlacements) {
   auto with = [](auto change) {
     Program p = sampleProgram();
