@@ -7,6 +7,7 @@
 #include "Execute/MovingOperand.h"
 #include "Impl.h"
 #include <algorithm>
+#include <numeric>
 
 using namespace ashlar;
 using namespace ashlar::emulator;
@@ -95,9 +96,15 @@ static void timeStream(const machine::Description &machine,
   const uint64_t issue = time.issueEnd - time.start;
   const uint64_t last = issue > steps * ports ? issue - steps * ports : 0;
   const Place place = placeOf(machine, op, event);
+  // Groups enter in the turn in which their lane gives them their element, and
+  // leave as PSUM takes them.
+  const uint64_t groups = std::max<uint64_t>(rowGroups(machine, op), 1);
+  const uint64_t inTurn =
+      groups / std::gcd(groups, 1 + static_cast<uint64_t>(op.skip));
+  const uint64_t atPort =
+      machine.psum.writePorts ? place.group / machine.psum.writePorts : 0;
   const uint64_t cycle =
-      last + place.step * ports +
-      (machine.psum.writePorts ? place.group / machine.psum.writePorts : 0);
+      last + place.step * ports + std::max(atPort, place.group / inTurn);
   event.wave = cycle + event.column + 1;
   event.cycle = time.start + cycle;
   if (event.kind == ArrayEventKind::Write)

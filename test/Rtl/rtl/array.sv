@@ -67,6 +67,7 @@ module array #(
   int stream_n2[STREAMS];
   int stream_columns[STREAMS];
   int stream_groups[STREAMS];
+  int stream_in_turn[STREAMS];  // Groups that get their elements in one cycle.
   int stream_width[STREAMS];    // Results of a row.
   int stream_index[STREAMS];
   int unsigned stream_passes[STREAMS];
@@ -247,6 +248,8 @@ module array #(
     stream_n2[current] = int'(`PE_MATMUL_n2(x));
     stream_columns[current] = int'(`PE_MATMUL_cols(x));
     stream_groups[current] = int'(`PE_MATMUL_groups(x));
+    stream_in_turn[current] = int'(`PE_MATMUL_groups(x)) /
+        int'(gcd(`PE_MATMUL_groups(x), 1 + int'(`PE_MATMUL_skip(x))));
     stream_width[current] = int'(`PE_MATMUL_groups(x)) > 1
         ? int'(`PE_MATMUL_validW(x)) : int'(`PE_MATMUL_n2(x));
     stream_index[current] = ctl.index[Q];
@@ -364,17 +367,19 @@ module array #(
 
   // Moves the sums that the last cycle has completed towards PSUM.
   function automatic void collect();
-    int p, due, row;
+    int p, due, row, late;
     for (int k = 0; k < PLANES; k++)
       if (ctl.cycle <= empty_at[k])
         for (int g = 0; g < (1 << k); g++) begin
           p = R >> k;
           row = (g + 1) * p - 1;
-          due = int'(ctl.cycle) + R - p;
-          if (ctl.psum_write_ports != 0)
-            due = due + g / int'(ctl.psum_write_ports);
           for (int c = 0; c < C; c++)
             if (tag[k][row][c].valid) begin
+              // The group's turn at its lane, or at the ports.
+              late = g / stream_in_turn[int'(tag[k][row][c].stream)];
+              if (ctl.psum_write_ports != 0 && g / int'(ctl.psum_write_ports) > late)
+                late = g / int'(ctl.psum_write_ports);
+              due = int'(ctl.cycle) + R - p + late;
               leaving[c][g][due%RING] = sum[k][row][c];
               leaving_tag[c][g][due%RING] = tag[k][row][c];
             end

@@ -76,6 +76,21 @@ func.func @main(%x: tensor<1x4x8xf32>) -> tensor<1x4x8xf32> {
 
 // -----
 
+// 24 partitions are no whole number of blocks of 2 lanes with 8 channels.
+module attributes {npu.target = #npu.target<"small", xm_group = 4, sb = {partitions = 24, bytes_per_partition = 4096}, pe = {rows = 16, columns = 4, row_group_granularity = 8}, act = {lanes = 4}>} {
+func.func @main(%x: tensor<1x4x2x8xi8>) -> tensor<1x4x2x8xi32> {
+  %v = nn.constant dense<1> : tensor<12x4x1x1xi8>
+  %s = nn.constant dense<1.0> : tensor<12xf32>
+  %w = nn.constant dense<1> : tensor<4x12x1x1xi8>
+  // expected-error@+1 {{has blocks of 8 channels in 2 lanes, which the machine's 24 partitions or the format of the result do not divide into}}
+  %0 = npu.pe.conv(%x, %v scale %s) {layout = #npu.layout<axis = 1, lanes = 2, pitch = 8>, strides = array<i64: 1, 1>, pads = array<i64: 0, 0, 0, 0>, dilations = array<i64: 1, 1>, group = 1 : i64, quant = #npu.quant<x_zero = 0, w_zero = 0, y_zero = 0>, function = "copy", alpha = 0.0 : f32, beta = 0.0 : f32} : (tensor<1x4x2x8xi8>, tensor<12x4x1x1xi8>, tensor<12xf32>) -> tensor<1x12x2x8xi8>
+  %1 = npu.pe.conv(%0, %w) {layout = #npu.layout<axis = 1>, strides = array<i64: 1, 1>, pads = array<i64: 0, 0, 0, 0>, dilations = array<i64: 1, 1>, group = 1 : i64, quant = #npu.quant<x_zero = 0, w_zero = 0>, function = "copy", alpha = 0.0 : f32, beta = 0.0 : f32} : (tensor<1x12x2x8xi8>, tensor<4x12x1x1xi8>) -> tensor<1x4x2x8xi32>
+  return %1 : tensor<1x4x2x8xi32>
+}
+}
+
+// -----
+
 module attributes {npu.target = #npu.target<"small", xm_group = 32, sb = {partitions = 32, bytes_per_partition = 4096}, pe = {rows = 8, columns = 4}, act = {lanes = 4}>} {
 func.func @main(%x: tensor<8x16xf32>) -> tensor<8x16xf32> {
   // expected-error@+1 {{has blocks of 16 elements, 32 partitions share an exponent}}
