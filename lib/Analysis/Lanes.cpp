@@ -4,6 +4,7 @@
 
 #include "ashlar/Analysis/Lanes.h"
 
+#include "ashlar/Analysis/StationaryPlan.h"
 #include "dialects/NPU/NPUDialect.h"
 #include "llvm/Support/MathExtras.h"
 
@@ -64,6 +65,15 @@ int64_t foldedBlock(const numerics::BlockFormat &format, const Lanes &lanes) {
     return format.block;
   return format.block > 0 ? std::min<int64_t>(format.block, lanes.pitch)
                           : lanes.pitch;
+}
+
+void setBlocks(ProductShape &product, const Lanes &operand,
+               const Lanes &drained) {
+  auto blockOf = [](const Lanes &lanes, int64_t channels) {
+    return lanes.blocks(channels) > 1 ? lanes.pitch : 0;
+  };
+  product.channelBlock = blockOf(operand, product.channels);
+  product.outputBlock = blockOf(drained, product.outputs);
 }
 
 /// The axis whose neighbours lie side by side.

@@ -441,15 +441,6 @@ std::optional<int64_t> weightZeroOf(Value weights) {
 
 bool isProduct(Operation *op) { return op->hasTrait<npu::Contraction>(); }
 
-void setBlocks(ProductShape &product, const Lanes &operand,
-               const Lanes &drained) {
-  auto blockOf = [](const Lanes &lanes, int64_t channels) {
-    return lanes.blocks(channels) > 1 ? lanes.pitch : 0;
-  };
-  product.channelBlock = blockOf(operand, product.channels);
-  product.outputBlock = blockOf(drained, product.outputs);
-}
-
 template <typename Op>
 static void setConvShape(ProductShape &product, Op conv) {
   auto x = shapeOf(conv.getX()), w = shapeOf(conv.getW());
