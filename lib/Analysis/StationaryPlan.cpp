@@ -172,6 +172,7 @@ RowPacking packingOf(const ProductShape &product,
                      const machine::Description &machine) {
   const RowPacking &packing = product.packing;
   if (!packing.packs() || product.weightsMove || product.recordsOnly ||
+      product.channelBlock > 0 || product.outputBlock > 0 ||
       product.groups != 1)
     return {};
   const int64_t cols = packing.rows * product.outputs;
