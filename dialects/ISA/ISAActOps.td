@@ -11,7 +11,7 @@ include "dialects/ISA/ISABase.td"
 /// has several.
 def DrainedResults : ISA_Loops<
     ["$n0",
-     "uint64_t($n1) * (!$fromTcu && $groupLanes ? ($cols + $groupLanes - 1) / $groupLanes : 1)",
+     "!$fromTcu && $groupLanes ? uint64_t($validN1) : uint64_t($n1)",
      "$n2"], ["0", "1", "2"]>;
 
 def ISA_ActDrainOp : ISA_Op<"ActDrain", "act.drain", 0x30, ["act"]> {
@@ -59,9 +59,10 @@ def ISA_ActDrainOp : ISA_Op<"ActDrain", "act.drain", 0x30, ["act"]> {
     In a drain of PSUM, `groupLanes` L > 0 says that the lanes are those of
     G = cols / L results which follow each other in dimension 1: with
     l = c mod L, lane c has the record of lane c and stores the result
-    (i0, i1*G + c div L, i2) in partition dstPart + l, and reads the residual
-    there from partition resPart + l; blocks begin at l = 0. Strides of the
-    result, the residual and the counters count results, those of PSUM steps.
+    (i0, r = i1*G + c div L, i2) in partition dstPart + l, and reads the residual
+    there from partition resPart + l; blocks begin at l = 0. Those with
+    r >= validN1 are neither read nor stored. Strides of the result, the residual
+    and the counters count results, those of PSUM steps.
 
     Mode raw64 stores the low bytes of the entry; of an encoded word (pe.load in
     mode select) mantissa and exponent cell, the cell at the place that
@@ -151,9 +152,10 @@ def ISA_ActDrainOp : ISA_Op<"ActDrain", "act.drain", 0x30, ["act"]> {
     Flag<"mapped", 12, 12, "with fromTcu: the records say whose accumulators a lane takes">,
     USince<2, "ownXr", 10, 12, 13, "register", "merges the exponents that the blocks have of their own">,
     FlagSince<2, "keepOwn", 12, 23, "those exponents are merged">,
-    FlagSince<2, "repair", 12, 24, "a block beyond a given exponent takes its own">
+    FlagSince<2, "repair", 12, 24, "a block beyond a given exponent takes its own">,
+    USince<2, "validN1", 20, 12, 25, "results", "results along dimension 1, with groupLanes and without fromTcu; else 0">
   ];
-  let isaReserved = [Reserved<6, 63, 1>, Reserved<12, 25, 39>];
+  let isaReserved = [Reserved<6, 63, 1>, Reserved<12, 45, 19>];
   let isaOperands = [
     Psum<Read, Loops3, "!$fromTcu">,
     Computed<Read, "accumulators", "accumulators", "$fromTcu">,

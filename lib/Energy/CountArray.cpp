@@ -164,7 +164,10 @@ void ActionCounter::of(const isa::ActDrain &op, Sink &sink) {
   } else {
     sink.add(Action::PsumRead, times(8, results));
   }
-  const uint64_t lanes = !op.fromTcu && op.groupLanes ? op.groupLanes : op.cols;
+  const bool grouped = !op.fromTcu && op.groupLanes > 0;
+  const uint64_t lanes = grouped ? op.groupLanes : op.cols;
+  if (grouped)
+    results = times(times(times(op.n0, op.validN1), op.n2), lanes);
   const uint64_t positions = results / lanes;
   addEpilogue(op, results, sink.counts);
   if (op.hasScale || op.hasBias || op.hasExp || op.alphaFromParam || op.mapped)

@@ -5,6 +5,7 @@
 
 #include "ashlar/Analysis/Cost/LaneCopies.h"
 #include "ashlar/Analysis/Cost/OperationCycles.h"
+#include "ashlar/Analysis/Cost/WindowCopies.h"
 
 #include "ashlar/Analysis/MoveView.h"
 #include "ashlar/Analysis/MovementQueues.h"
@@ -197,8 +198,14 @@ OperationCycles MovePredictor::run() {
     const Shape &start = starts[pattern.operand];
     for (size_t i = 0; i < start.size(); ++i)
       pattern.sourceStart[i] -= start[i];
-    for (const npu::AccessPattern &part : lanePatterns(pattern, lanes))
-      cycles.copies.add(copyCost(homes[pattern.operand], to, part, machine));
+    for (const npu::AccessPattern &part : lanePatterns(pattern, lanes)) {
+      const View &home = homes[pattern.operand];
+      const WindowCopies windows = windowCopies(home, to, part, machine);
+      for (const npu::AccessPattern &copy : windows.fetched)
+        cycles.copies.add(copyCost(home, to, copy, machine));
+      for (const npu::AccessPattern &copy : windows.repeated)
+        cycles.copies.add(copyCost(to, to, copy, machine));
+    }
   }
   const int64_t open = Region::whole(to.shape).elements() - covered;
   if ((op.getFill() || lanes.folded()) && open > 0)

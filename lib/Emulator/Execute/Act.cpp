@@ -172,11 +172,12 @@ static void forGroups(const isa::ActDrain &op, Fn fn) {
   const uint32_t groups = op.cols / op.groupLanes;
   isa::ActDrain part = op;
   part.cols = op.groupLanes;
-  part.groupLanes = 0;
+  part.groupLanes = part.validN1 = 0;
   part.dstStride1 *= static_cast<int32_t>(groups);
   part.resStride1 *= static_cast<int32_t>(groups);
   part.countStride1 *= groups;
-  for (uint32_t group = 0; group < groups; ++group) {
+  for (uint32_t group = 0; group < std::min(groups, op.validN1); ++group) {
+    part.n1 = (op.validN1 - group + groups - 1) / groups;
     fn(part, uint64_t(group) * op.groupLanes);
     // The register collects the exponents of all groups.
     part.dstXrClear = false;

@@ -211,7 +211,9 @@ static Result checkCounted(const isa::ActDrain &op) {
 /// the results times their number.
 static Result checkResultGroups(const isa::ActDrain &op) {
   if (op.groupLanes == 0)
-    return std::nullopt;
+    return op.validN1 == 0
+               ? Result()
+               : bad("{} valid results of one result in a step", op.validN1);
   if (op.cols % op.groupLanes != 0)
     return bad("{} columns in groups of {} lanes", op.cols, op.groupLanes);
   if (op.mode == isa::DrainMode::Raw64 || op.paramAlongSteps ||
@@ -219,9 +221,10 @@ static Result checkResultGroups(const isa::ActDrain &op) {
     return bad("groups of lanes in mode raw64, with parameters along the steps "
                "or blocks along the free axis");
   const int64_t groups = op.cols / op.groupLanes;
-  if (groups * op.n1 >= int64_t(1) << 20)
-    return bad("{} results of {} steps along dimension 1, at most 1048575",
-               groups * op.n1, op.n1);
+  if (op.validN1 <= (int64_t(op.n1) - 1) * groups ||
+      op.validN1 > int64_t(op.n1) * groups)
+    return bad("{} valid results in {} steps of {} results", op.validN1, op.n1,
+               groups);
   for (const int64_t stride : {op.dstStride1, op.resStride1})
     if (!llvm::isInt<32>(stride * groups))
       return bad("stride {} of {} results in a step", stride, groups);
@@ -240,6 +243,8 @@ Result emulator::checkCluster(const isa::ActDrain &op,
           op.table, op.regionStride, op.group, op.mapped);
     return checkResultGroups(op);
   }
+  if (op.validN1 != 0)
+    return bad("{} valid results in a drain of the sparse cluster", op.validN1);
   if (op.order != isa::DrainOrder::Block)
     return bad("order {} of a drain of the sparse cluster",
                isa::name(op.order).str());

@@ -307,10 +307,13 @@ class Program:
     def act_drain(self, f):
         if f["fromTcu"]:
             raise NotFollowed("act.drain")
-        steps = f["n0"] * f["n1"] * f["n2"]
-        results = steps * f["cols"]
         moves = f["mode"] == "raw64" and not f["typed"]
-        self.add("psum.read", 8 * results)
+        self.add("psum.read", 8 * f["n0"] * f["n1"] * f["n2"] * f["cols"])
+        # With groups of lanes, a step has several results along dimension 1.
+        lanes = f["groupLanes"] or f["cols"]
+        counts = [f["n0"], f["validN1"] if f["groupLanes"] else f["n1"], f["n2"]]
+        steps = math.prod(counts)
+        results = steps * lanes
         self.add(f"act.{CLASS_OF[f['function']]}", results)
         if f["hasScale"]:
             self.add("act.medium", results)
@@ -320,13 +323,13 @@ class Program:
         if any(f[name] for name in ("hasScale", "hasBias", "hasExp", "alphaFromParam", "mapped")):
             self.add("sb.read", 16 * (steps if f["paramAlongSteps"] else f["cols"]))
         if f["resMode"]:
-            walk = streamed([(f[f"n{i}"], f[f"resStride{i}"]) for i in range(3)])
-            self.tensor("read", f["resType"], f["resMantissa"], f["resPart"], f["cols"], walk)
+            walk = streamed([(counts[i], f[f"resStride{i}"]) for i in range(3)])
+            self.tensor("read", f["resType"], f["resMantissa"], f["resPart"], lanes, walk)
         self.add("sb.write", results * size_of(f["dstType"], f["dstMantissa"]))
         if f["dstType"] == "bfp":
             self.add("xm.write", f["cols"] * math.ceil(steps / self.machine["xm_group"])
                      if f["dstOrientation"] == "f"
-                     else steps * self.rows_of_cells(f["dstPart"], f["cols"]))
+                     else steps * self.rows_of_cells(f["dstPart"], lanes))
         if f["mode"] in ("f32", "block"):
             self.add("xr.read", 2 * REGISTER)
         if not moves:

@@ -15,9 +15,37 @@ using isa::ElemType;
 using numerics::BinaryFunction;
 
 void NaiveMachine::run(const isa::ActDrain &op) {
+  if (!op.fromTcu && op.groupLanes > 0)
+    return drainGroups(op);
   op.fromTcu ? drainTiles(op) : drainPart(op);
   if (op.counted)
     countDrained(op);
+}
+
+/// The columns of results that follow each other along dimension 1, one result
+/// of a step at a time.
+void NaiveMachine::drainGroups(const isa::ActDrain &op) {
+  const auto groups = static_cast<int64_t>(op.cols / op.groupLanes);
+  for (int64_t g = 0; g < groups && g < op.validN1; ++g) {
+    isa::ActDrain one = op;
+    one.groupLanes = one.validN1 = 0;
+    while (g + (one.n1 - 1) * groups >= op.validN1)
+      --one.n1;
+    one.cols = op.groupLanes;
+    one.dstXrClear = op.dstXrClear && g == 0;
+    one.paramPart += static_cast<uint32_t>(g * op.groupLanes);
+    one.dstOffset = static_cast<uint32_t>(op.dstOffset + g * op.dstStride1);
+    one.resOffset = static_cast<uint32_t>(op.resOffset + g * op.resStride1);
+    one.counts = static_cast<uint32_t>(op.counts + g * op.countStride1);
+    one.dstStride1 = static_cast<int32_t>(op.dstStride1 * groups);
+    one.resStride1 = static_cast<int32_t>(op.resStride1 * groups);
+    one.countStride1 = static_cast<uint32_t>(op.countStride1 * groups);
+    firstColumn = static_cast<uint64_t>(g * op.groupLanes);
+    drainPart(one);
+    if (op.counted)
+      countDrained(one);
+  }
+  firstColumn = 0;
 }
 
 /// Word k of the parameters of a lane, or of a step.
@@ -35,7 +63,8 @@ int64_t NaiveMachine::sumOf(const isa::ActDrain &op, uint64_t lane,
       int64_t(op.psum) + index[0] * op.psumStride0 + index[1] * op.psumStride1 +
       index[2] * op.psumStride2);
   if (!drained)
-    return static_cast<int64_t>(psum[lane * machine.psum.entries() + entry]);
+    return static_cast<int64_t>(
+        psum[(firstColumn + lane) * machine.psum.entries() + entry]);
   const uint64_t source =
       op.mapped ? static_cast<uint32_t>(
                       rawElement(op.paramPart + lane, op.paramOffset + 12, 4))

@@ -97,6 +97,7 @@ private:
   void drainPartial(const isa::ActDrain &op);
   /// A drain of the sparse cluster, unit by unit.
   void drainTiles(const isa::ActDrain &op);
+  void drainGroups(const isa::ActDrain &op);
   /// A drain of PSUM, or of `drained`.
   void drainPart(const isa::ActDrain &op);
   /// An element of a feature map whose lanes do not compute in binary32.
@@ -205,6 +206,7 @@ private:
   std::vector<uint8_t> wm;
   std::vector<uint64_t> nonZeros;
   const std::vector<int64_t> *drained = nullptr;
+  uint64_t firstColumn = 0; ///< of PSUM that lane 0 drains
   std::vector<int> xr;
   /// Every sample of a statistics register, as a value: W = 16 mantissas and
   /// cells of 8 bits are exact in binary64.

@@ -479,6 +479,14 @@ isa::ActDrain Generator::arrayDrain(const isa::PeLoad &load,
       drain.hasBias && (drain.mode == isa::DrainMode::Block ||
                         (drain.mode == isa::DrainMode::F32 && chance(40)));
   drain.paramOffset = offset() & ~3u;
+  // The columns of several results along dimension 1.
+  const uint32_t groups = static_cast<uint32_t>(between(2, 4));
+  if (drain.mode != isa::DrainMode::Raw64 && drain.cols % groups == 0 &&
+      chance(60)) {
+    drain.groupLanes = drain.cols / groups;
+    drain.validN1 =
+        drain.n1 * groups - static_cast<uint32_t>(between(0, groups - 1));
+  }
   if (drain.mode == isa::DrainMode::Block) {
     const isa::Function functions[] = {isa::Function::Copy, isa::Function::Relu,
                                        isa::Function::Clip};
@@ -488,7 +496,7 @@ isa::ActDrain Generator::arrayDrain(const isa::PeLoad &load,
     arrayResidual(drain, op);
     drain.resType = ElemType::Bfp;
   }
-  strides({{drain.n0, drain.n1, drain.n2}},
+  strides({{drain.n0, drain.n1 * (drain.groupLanes ? groups : 1), drain.n2}},
           bytes(drain.dstType, drain.dstMantissa), stride);
   drain.dstStride0 = stride[0];
   drain.dstStride1 = stride[1];
@@ -515,8 +523,9 @@ void Generator::arrayResidual(isa::ActDrain &drain, const isa::PeMatmul &op) {
   drain.resType = type();
   drain.resMantissa = mantissa();
   drain.resOffset = offset();
-  strides({{op.n0, op.n1, op.n2}}, bytes(drain.resType, drain.resMantissa),
-          stride);
+  const uint32_t groups = drain.groupLanes ? drain.cols / drain.groupLanes : 1;
+  strides({{op.n0, op.n1 * groups, op.n2}},
+          bytes(drain.resType, drain.resMantissa), stride);
   drain.resStride0 = stride[0];
   drain.resStride1 = stride[1];
   drain.resStride2 = stride[2];
@@ -524,8 +533,8 @@ void Generator::arrayResidual(isa::ActDrain &drain, const isa::PeMatmul &op) {
 
 /// Blocks along the steps, where there is one run of them.
 void Generator::alongSteps(isa::ActDrain &drain) {
-  if (drain.n0 == 1 && drain.n1 == 1 && drain.dstType == ElemType::Bfp &&
-      chance(50)) {
+  if (drain.n0 == 1 && drain.n1 == 1 && drain.groupLanes == 0 &&
+      drain.dstType == ElemType::Bfp && chance(50)) {
     const unsigned size = bytes(drain.dstType, drain.dstMantissa);
     drain.dstOrientation = isa::Orientation::F;
     drain.dstStride2 = static_cast<int32_t>(size);

@@ -6,6 +6,7 @@
 #include "../Generator.h"
 
 #include "ashlar/Analysis/Cost/LaneCopies.h"
+#include "ashlar/Analysis/Cost/WindowCopies.h"
 #include "ashlar/Analysis/MoveView.h"
 #include "ashlar/Support/Half.h"
 #include "dialects/NPU/NPUDialect.h"
@@ -175,6 +176,22 @@ void emitSquares(Generator &generator, const View &source, const View &target,
   } while (analysis::nextTile(square, target.shape, extents));
 }
 
+/// Emits access patterns, what several taps read only once: first all fetches,
+/// which the queues share, then the copies of what they have fetched.
+void emitWindows(Generator &generator, const View &source, const View &target,
+                 llvm::ArrayRef<npu::AccessPattern> patterns) {
+  llvm::SmallVector<npu::AccessPattern, 8> repeated;
+  for (const npu::AccessPattern &pattern : patterns) {
+    const analysis::WindowCopies copies =
+        analysis::windowCopies(source, target, pattern, generator.machine);
+    for (const npu::AccessPattern &copy : copies.fetched)
+      emitSquares(generator, source, target, copy);
+    repeated.append(copies.repeated.begin(), copies.repeated.end());
+  }
+  for (const npu::AccessPattern &copy : repeated)
+    emitPattern(generator.builder, target, target, copy);
+}
+
 /// The operand in DRAM, dense in its own order: where it lies, or a copy with
 /// its exponent cells.
 View inDram(Generator &generator, const View &source) {
@@ -282,9 +299,8 @@ llvm::Error emitMove(Generator &generator, const TileContext &tile) {
     const Region &held = tile.operandRegions[pattern.operand];
     for (size_t i = 0; i < held.start.size(); ++i)
       pattern.sourceStart[i] -= held.start[i];
-    for (const npu::AccessPattern &part :
-         analysis::lanePatterns(pattern, lanes))
-      emitSquares(generator, operands[pattern.operand], target, part);
+    emitWindows(generator, operands[pattern.operand], target,
+                analysis::lanePatterns(pattern, lanes));
   }
   if (converts) {
     MapParameters convert;

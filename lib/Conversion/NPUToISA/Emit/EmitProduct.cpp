@@ -23,26 +23,23 @@ using analysis::storageOf;
 
 namespace {
 
-/// The part of a window that one drain takes: of a row the positions of one
-/// lane of a folded result or residual, every Ws-th; of steps with several rows
-/// of results those that all have equally many.
-struct DrainPart {
+/// The part of a window that belongs to one lane of a folded result or
+/// residual: every Ws-th position of a row.
+struct DrainLane {
   int64_t first = 0; ///< within the window
   int64_t count = 0;
   int64_t step = 1;
   int64_t lane = 0;
-  int64_t row = 0, rows = 0; ///< steps of the window
-  int64_t results = 1;       ///< in a step
 };
 
 /// The whole window, or its lanes.
-llvm::SmallVector<DrainPart, 4> drainLanes(const Window &window,
+llvm::SmallVector<DrainLane, 4> drainLanes(const Window &window,
                                            int64_t lanes) {
   int64_t width = window.size[3];
-  llvm::SmallVector<DrainPart, 4> parts;
+  llvm::SmallVector<DrainLane, 4> parts;
   for (int64_t first = 0; first < std::min(width, lanes); ++first)
     parts.push_back({first, llvm::divideCeilSigned(width - first, lanes), lanes,
-                     (window.start[3] + first) % lanes, 0, window.size[2]});
+                     (window.start[3] + first) % lanes});
   return parts;
 }
 
@@ -90,14 +87,11 @@ private:
                   int64_t psum);
   void emitDrain(const ColumnTile &column, const Window &window, int64_t psum,
                  const ChunkPlace &place);
-  int64_t firstRow(const Window &window, const DrainPart &part) const;
-  void emitDrainRows(const ColumnTile &column, const Window &window,
-                     DrainPart part, int64_t psum, const ChunkPlace &place);
-  void emitDrainPart(const ColumnTile &column, const Window &window,
-                     const DrainPart &part, int64_t psum,
+  void emitDrainLane(const ColumnTile &column, const Window &window,
+                     const DrainLane &lane, int64_t psum,
                      const ChunkPlace &place);
   void setDrainTargets(isa::ActDrain &drain, const ColumnTile &column,
-                       const Window &window, const DrainPart &part);
+                       const Window &window, const DrainLane &lane);
 
   Generator &generator;
   const machine::Description &machine;
@@ -389,55 +383,29 @@ void ProductEmitter::emitDrain(const ColumnTile &column, const Window &window,
                                int64_t psum, const ChunkPlace &place) {
   int64_t lanes =
       std::max(geometry->yLanes.count, geometry->residualLanes.count);
-  for (const DrainPart &part : drainLanes(window, lanes))
-    emitDrainRows(column, window, part, psum, place);
-}
-
-/// The steps that have all rows of results, then the last one of the map.
-void ProductEmitter::emitDrainRows(const ColumnTile &column,
-                                   const Window &window, DrainPart part,
-                                   int64_t psum, const ChunkPlace &place) {
-  const int64_t rows = geometry->packing.rows;
-  if (!geometry->packing.packs())
-    return emitDrainPart(column, window, part, psum, place);
-  const int64_t left = geometry->resultRows - window.start[2] * rows;
-  part.results = rows;
-  part.rows = std::min(part.rows, left / rows);
-  if (part.rows > 0)
-    emitDrainPart(column, window, part, psum, place);
-  if (part.rows == window.size[2])
-    return;
-  part.row = part.rows;
-  part.rows = 1;
-  part.results = left % rows;
-  emitDrainPart(column, window, part, psum, place);
-}
-
-/// Row of the tile's results that a drain begins with.
-int64_t ProductEmitter::firstRow(const Window &window,
-                                 const DrainPart &part) const {
-  return (window.start[2] + part.row) * geometry->packing.rows;
+  for (const DrainLane &lane : drainLanes(window, lanes))
+    emitDrainLane(column, window, lane, psum, place);
 }
 
 /// Where the drain reads the residual and writes the result.
 void ProductEmitter::setDrainTargets(isa::ActDrain &drain,
                                      const ColumnTile &column,
                                      const Window &window,
-                                     const DrainPart &part) {
+                                     const DrainLane &lane) {
   // Ws results of a row lie at one W index of a folded view. Returns the
   // distance of two drained positions.
   auto address = [&](const View &view, const DimStrides &strides,
-                     const analysis::Lanes &lanes, uint32_t &partition,
+                     const analysis::Lanes &lanes, uint32_t &part,
                      uint32_t &offset) {
     int64_t position =
-        view.part + lanes.position(column.firstOutput - firstOutput, part.lane);
+        view.part + lanes.position(column.firstOutput - firstOutput, lane.lane);
     int64_t partitions = machine.sb.partitions;
-    partition = position % partitions;
+    part = position % partitions;
     offset = view.base + position / partitions * view.tileStride;
     offset += window.start[0] * strides[0] + window.start[1] * strides[1];
-    offset += firstRow(window, part) * strides[2];
-    offset += (window.start[3] + part.first) / lanes.count * strides[3];
-    return part.step / lanes.count * strides[3];
+    offset += window.start[2] * geometry->packing.rows * strides[2];
+    offset += (window.start[3] + lane.first) / lanes.count * strides[3];
+    return lane.step / lanes.count * strides[3];
   };
   if (drain.resMode) {
     const View &residual = geometry->residual;
@@ -456,20 +424,23 @@ void ProductEmitter::setDrainTargets(isa::ActDrain &drain,
   setResultType(generator, tile.op, target.type, drain);
 }
 
-void ProductEmitter::emitDrainPart(const ColumnTile &column,
-                                   const Window &window, const DrainPart &part,
+void ProductEmitter::emitDrainLane(const ColumnTile &column,
+                                   const Window &window, const DrainLane &lane,
                                    int64_t psum, const ChunkPlace &place) {
   isa::ActDrain drain{};
   setEpilogue(tile.op, drain);
-  drain.psum = psum + part.row * window.size[3] + part.first;
+  drain.psum = psum + lane.first;
   drain.cols = column.cols;
-  if (const auto &packing = geometry->packing; packing.packs()) {
-    drain.cols = part.results * packing.outputs;
+  drain.n0 = window.leading(), drain.n1 = window.size[2];
+  drain.n2 = lane.count;
+  const analysis::RowPacking &packing = geometry->packing;
+  const int64_t row = window.start[2] * packing.rows;
+  if (packing.packs()) {
     drain.groupLanes = packing.outputs;
+    drain.validN1 =
+        std::min(window.size[2] * packing.rows, geometry->resultRows - row);
   }
-  drain.n0 = window.leading(), drain.n1 = part.rows;
-  drain.n2 = part.count;
-  drain.psumStride2 = static_cast<int32_t>(part.step);
+  drain.psumStride2 = static_cast<int32_t>(lane.step);
   drain.psumStride1 = static_cast<int32_t>(window.size[3]);
   drain.psumStride0 = static_cast<int32_t>(window.size[2] * window.size[3]);
   drain.xrA = generator.scaleRegister(tile.op->getOperand(0));
@@ -479,11 +450,10 @@ void ProductEmitter::emitDrainPart(const ColumnTile &column,
   setSums(tile.op, geometry->x.type, !geometry->stationary, drain);
   drain.paramPart = 0;
   drain.paramOffset = place.parameters;
-  setDrainTargets(drain, column, window, part);
-  countDrained(
-      generator.counters, tile,
-      {firstRow(window, part), window.start[3] + part.first, part.step},
-      column.firstOutput == 0 && window.start[0] == 0, drain);
+  setDrainTargets(drain, column, window, lane);
+  countDrained(generator.counters, tile,
+               {row, window.start[3] + lane.first, lane.step},
+               column.firstOutput == 0 && window.start[0] == 0, drain);
   generator.builder.emit(drain);
 }
 

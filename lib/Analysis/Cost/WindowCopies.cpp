@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// A tap t at position p reads element t * a + p * b of the operand, as tap
+// t + b / g does at position p - a / g, where g is the greatest common divisor.
+// So the last b / g taps fetch all their positions, and a tap m times b / g
+// before one of them only its first m * a / g; the others are there.
+
+#include "ashlar/Analysis/Cost/WindowCopies.h"
+
+#include "ashlar/Analysis/Cost/OperationCycles.h"
+#include "ashlar/Analysis/MovementQueues.h"
+#include "llvm/Support/MathExtras.h"
+
+#include <numeric>
+
+namespace ashlar::analysis {
+namespace {
+
+using npu::AccessPattern;
+using npu::PatternDim;
+
+/// Iterations [first, first + count) of a loop.
+void narrow(AccessPattern &pattern, size_t dim, int64_t first, int64_t count) {
+  PatternDim &loop = pattern.dims[dim];
+  if (loop.sourceAxis >= 0)
+    pattern.sourceStart[loop.sourceAxis] += first * loop.sourceStep;
+  pattern.resultStart[loop.resultAxis] += first * loop.resultStep;
+  loop.extent = count;
+}
+
+/// The elements that `pattern` writes, from where they lie `taps` and
+/// `-positions` iterations of the two loops away.
+AccessPattern repeat(const AccessPattern &pattern, size_t tap, int64_t taps,
+                     size_t position, int64_t positions) {
+  AccessPattern copy = pattern;
+  copy.operand = 0;
+  copy.sourceStart = pattern.resultStart;
+  for (PatternDim &loop : copy.dims) {
+    loop.sourceAxis = loop.resultAxis;
+    loop.sourceStep = loop.resultStep;
+  }
+  const PatternDim &t = copy.dims[tap], &p = copy.dims[position];
+  copy.sourceStart[t.resultAxis] += taps * t.resultStep;
+  copy.sourceStart[p.resultAxis] -= positions * p.resultStep;
+  return copy;
+}
+
+/// The copies where loop `tap` takes from other taps what these have fetched at
+/// other iterations of loop `position`; nothing if no two read one element.
+std::optional<WindowCopies> sharedTaps(const AccessPattern &pattern, size_t tap,
+                                       size_t position) {
+  const PatternDim &t = pattern.dims[tap], &p = pattern.dims[position];
+  if (tap == position || t.sourceAxis < 0 || t.sourceAxis != p.sourceAxis ||
+      t.resultAxis == p.resultAxis || t.sourceStep <= 0 || p.sourceStep <= 0)
+    return std::nullopt;
+  const int64_t common = std::gcd(t.sourceStep, p.sourceStep);
+  const int64_t taps = p.sourceStep / common, back = t.sourceStep / common;
+  if (taps >= t.extent || back >= p.extent)
+    return std::nullopt;
+  WindowCopies copies;
+  for (int64_t end = t.extent, before = 0; end > 0; ++before) {
+    const int64_t first = std::max<int64_t>(end - taps, 0);
+    const int64_t own =
+        before == 0 ? p.extent : std::min(before * back, p.extent);
+    AccessPattern part = pattern;
+    narrow(part, tap, first, end - first);
+    AccessPattern fetch = part;
+    narrow(fetch, position, 0, own);
+    copies.fetched.push_back(std::move(fetch));
+    if (own < p.extent) {
+      narrow(part, position, own, p.extent - own);
+      copies.repeated.push_back(
+          repeat(part, tap, before * taps, position, own));
+    }
+    end = first;
+  }
+  return copies;
+}
+
+} // namespace
+
+WindowCopies windowCopies(const View &source, const View &result,
+                          const AccessPattern &pattern,
+                          const machine::Description &machine) {
+  WindowCopies best;
+  best.fetched.push_back(pattern);
+  if (result.type.encoded || !result.inStateBuffer())
+    return best;
+  const auto queues = static_cast<uint64_t>(movementQueues(machine));
+  auto cyclesOf = [&](const WindowCopies &copies) {
+    machine::TransferCost cost;
+    for (const AccessPattern &copy : copies.fetched)
+      cost.add(copyCost(source, result, copy, machine));
+    for (const AccessPattern &copy : copies.repeated)
+      cost.add(copyCost(result, result, copy, machine));
+    // The second ones wait for the first.
+    return cost.cycles(queues) +
+           (copies.repeated.empty() ? 0 : machine.dma.onchipLatency);
+  };
+  uint64_t least = cyclesOf(best);
+  for (size_t tap = 0; tap < pattern.dims.size(); ++tap)
+    for (size_t position = 0; position < pattern.dims.size(); ++position) {
+      auto shared = sharedTaps(pattern, tap, position);
+      if (!shared)
+        continue;
+      if (const uint64_t own = cyclesOf(*shared); own < least) {
+        least = own;
+        best = std::move(*shared);
+      }
+    }
+  return best;
+}
+
+} // namespace ashlar::analysis
