@@ -402,9 +402,9 @@ def claim29():
     with Program("stats(k=4,n=0,at=store)", 16) as program:
         for power in (-12, -4, 0, 4):
             x = values(29) * 2.0 ** power
-            for _ in range(2):
-                run = program.run(x)
-            if not all(-31 <= e <= 0 for e in run.exponents()) or \
+            wanted = expected(program.run(x).values, 4, 16)
+            run = program.run(x)
+            if run.exponents() != [wanted] or not -31 <= wanted <= 0 or \
                     not np.array_equal(run.values, x):
                 return False
     return True
