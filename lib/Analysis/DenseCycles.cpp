@@ -5,6 +5,7 @@
 #include "ashlar/Analysis/DenseCycles.h"
 
 #include "ashlar/Analysis/Cost/OperationCycles.h"
+#include "ashlar/Analysis/Cost/ProductWindows.h"
 #include "ashlar/Analysis/EncodedWeights.h"
 #include "ashlar/Analysis/PatternTiles.h"
 #include "ashlar/Analysis/RowPacking.h"
@@ -29,9 +30,10 @@ namespace {
 class DensePipeline {
 public:
   /// `rows`: of results in a step; `result`: the fold in which the drain
-  /// writes.
+  /// writes. Windows take `entries` entries of a bank at most.
   DensePipeline(npu::PeConvOp conv, int64_t rows, const Lanes &lanes,
-                const Lanes &result, const machine::Description &machine);
+                const Lanes &result, int64_t entries,
+                const machine::Description &machine);
 
   /// Continues where `other` ends: the array streams while ACT drains the last
   /// sums of the product before.
@@ -112,7 +114,7 @@ private:
     }
   };
 
-  void findGroups(const partition::Positions4 &extent);
+  void findGroups(const partition::Positions4 &extent, int64_t entries);
   int64_t accesses(const Box &box, int64_t bytes, int64_t step,
                    int64_t pixels) const;
   /// Cycles of one bank; none where banks have no price.
@@ -145,6 +147,7 @@ private:
 
 DensePipeline::DensePipeline(npu::PeConvOp conv, int64_t rows,
                              const Lanes &lanes, const Lanes &result,
+                             int64_t entries,
                              const machine::Description &machine)
     : machine(machine), rows(rows), lanes(lanes.count), drained(result.count),
       function(drainFunction(conv)) {
@@ -167,11 +170,12 @@ DensePipeline::DensePipeline(npu::PeConvOp conv, int64_t rows,
   for (size_t i = 2; i < out.size(); ++i)
     extent[4 - out.size() + i] = out[i];
   extent[2] = llvm::divideCeilSigned(extent[2], rows);
-  findGroups(extent);
+  findGroups(extent, entries);
 }
 
 /// The windows that half of the banks of PSUM hold at a time.
-void DensePipeline::findGroups(const partition::Positions4 &extent) {
+void DensePipeline::findGroups(const partition::Positions4 &extent,
+                               int64_t entries) {
   const size_t most = std::max<size_t>(machine.psum.banks / 2, 1);
   auto boxOf = [](const partition::Window &window) {
     return Box{window.rows(), window.size[3]};
@@ -186,8 +190,7 @@ void DensePipeline::findGroups(const partition::Positions4 &extent) {
     group.clear();
   };
   partition::forEachWindow(
-      extent, lanes, static_cast<int64_t>(machine.psum.entriesPerBank),
-      [&](const partition::Window &window) {
+      extent, lanes, entries, [&](const partition::Window &window) {
         Part &part = group.emplace_back();
         part.whole = boxOf(window);
         partition::forEachPiece(window, lanes > 1 || drained > 1,
@@ -301,14 +304,50 @@ void DensePipeline::addGroup(const ColumnTile &column,
   state.cycles.total = bank;
 }
 
+/// Windows that are tried have so many positions at least: two of them cover
+/// the load of weights four times. With 128 SqueezeNet is faster still, but
+/// engines wait for larger banks of the state buffer more than for smaller
+/// ones.
+constexpr int64_t kLeastWindow = 256;
+/// The part of its cycles that smaller windows have to gain: their instructions
+/// are more.
+constexpr int64_t kWindowGain = 100;
+
+int64_t bankEntries(const machine::Description &machine) {
+  return static_cast<int64_t>(machine.psum.entriesPerBank);
+}
+
 } // namespace
+
+int64_t windowEntries(npu::PeConvOp conv, const Lanes &lanes,
+                      const Lanes &result,
+                      const machine::Description &machine) {
+  const ProductShape product = productShape(conv);
+  const auto columns = planStationary(product, machine);
+  auto totalOf = [&](int64_t entries) {
+    DensePipeline pipeline(conv, product.packing.rows, lanes, result, entries,
+                           machine);
+    pipeline.add(columns);
+    return pipeline.take().total;
+  };
+  int64_t best = bankEntries(machine), least = totalOf(best);
+  // Powers of two: a larger memory has the windows of every smaller one.
+  const uint64_t below = static_cast<uint64_t>(std::max<int64_t>(best - 1, 1));
+  for (auto entries = static_cast<int64_t>(llvm::bit_floor(below));
+       entries >= kLeastWindow; entries /= 2)
+    if (const int64_t total = totalOf(entries);
+        total < least - least / kWindowGain)
+      best = entries, least = total;
+  return best;
+}
 
 DenseCycles denseCycles(npu::PeConvOp conv, const Lanes &lanes,
                         llvm::ArrayRef<ColumnTile> columns,
                         const machine::Description &machine,
                         const Lanes &result) {
   const int64_t rows = columns.empty() ? 1 : columns.front().packing.rows;
-  DensePipeline pipeline(conv, rows, lanes, result, machine);
+  DensePipeline pipeline(conv, rows, lanes, result, bankEntries(machine),
+                         machine);
   pipeline.add(columns);
   return pipeline.take();
 }
@@ -322,7 +361,8 @@ DenseCycles denseCycles(llvm::ArrayRef<npu::PeConvOp> convs, const Lanes &lanes,
     if (packableRows(conv, machine).size() > 1)
       product.packing = rowPacking(
           conv, choosePacking(conv, lanes, machine, result).chosen().rows);
-    DensePipeline pipeline(conv, product.packing.rows, lanes, result, machine);
+    DensePipeline pipeline(conv, product.packing.rows, lanes, result,
+                           bankEntries(machine), machine);
     if (before)
       pipeline.follow(*before);
     setBlocks(product, lanes, result);

@@ -8,6 +8,7 @@
 #include "../Generator.h"
 #include "../ProductGeometry.h"
 
+#include "ashlar/Analysis/Cost/ProductWindows.h"
 #include "ashlar/Machine/Cycles.h"
 #include "ashlar/Numerics/Function.h"
 #include "dialects/NPU/NPUDialect.h"
@@ -66,7 +67,12 @@ public:
         whole(geometry), geometry(&geometry),
         firstOutput(tile.model->outputAxis < 0
                         ? 0
-                        : tile.out.start[tile.model->outputAxis]) {}
+                        : tile.out.start[tile.model->outputAxis]),
+        entries(static_cast<int64_t>(machine.psum.entriesPerBank)) {
+    if (auto conv = dyn_cast<npu::PeConvOp>(tile.op))
+      entries = analysis::windowEntries(conv, geometry.xLanes, geometry.yLanes,
+                                        machine);
+  }
 
   llvm::Error run();
 
@@ -99,6 +105,7 @@ private:
   const ProductGeometry &whole;
   const ProductGeometry *geometry; ///< of the batch being emitted
   int64_t firstOutput;             ///< of the tile
+  int64_t entries;                 ///< of a bank that whole columns take
   bool drains = false;             ///< some sums have been drained
   bool statesTerms = false; ///< loads of this column say how many cells count
   size_t group = 0;         ///< counts PSUM groups, for the choice of banks
@@ -243,7 +250,7 @@ ProductEmitter::placeInBanks(llvm::ArrayRef<Window> windows) {
 void ProductEmitter::emitColumn(const ColumnTile &column,
                                 const ChunkPlace &place, bool last) {
   const size_t perGroup = groupWindows();
-  std::vector<Window> windows = geometry->windows(machine.psum.entriesPerBank);
+  std::vector<Window> windows = geometry->windows(entries);
   statesTerms = needsTerms(column);
   const bool small = keepsPace(column);
   for (size_t first = 0; first < windows.size(); first += perGroup) {
