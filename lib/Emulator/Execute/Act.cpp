@@ -61,7 +61,7 @@ static void drainOnce(Engine &engine, const isa::ActDrain &op,
   drain.loadStepRecords();
   if (drain.hasShortBlocks(target))
     return drain.encodeBlocks(target);
-  produceFloats(engine, drain.result, target, op.cols, 1,
+  produceFloats(engine, drain.result, target, op.cols, drainCost,
                 [&](uint64_t lane, uint64_t k0, uint64_t k1, float *out) {
                   drain.floatRow(lane, k0, k1, out);
                 });

@@ -69,7 +69,7 @@ void Drain::encodeProducts(const EncodeTarget &target,
   };
   engine.beginEncode(target);
   engine.split(byColumns ? parts.size() : llvm::divideCeil(steps, size),
-               products.work(steps) + steps * op.cols,
+               products.work(steps) + steps * op.cols * drainCost,
                [&](uint64_t begin, uint64_t end) {
                  numerics::EncodeStats stats;
                  for (uint64_t unit = begin; unit < end; ++unit)

@@ -189,7 +189,7 @@ void Drain::encodeBlock(uint64_t first, uint64_t count, uint64_t k0,
 void Drain::encodeBlocks(const EncodeTarget &target) const {
   // Steps whose gathered sums and addends stay in a host L2 cache.
   constexpr uint64_t mostSteps = 512;
-  forBlocks(engine, result, target, op.cols, 1, mostSteps,
+  forBlocks(engine, result, target, op.cols, drainCost, mostSteps,
             [&](uint64_t first, uint64_t count, uint64_t k0, uint64_t k1,
                 numerics::EncodeStats &stats) {
               encodeBlock(first, count, k0, k1, stats);

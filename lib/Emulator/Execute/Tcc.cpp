@@ -21,7 +21,7 @@ void Engine::execute(const isa::TccTile &op) {
 
 void Engine::execute(const isa::TccInit &op) {
   const TileTable &table = tables[op.table];
-  for (uint64_t unit = 0; unit < machine->sparse.tcus; ++unit)
+  const auto fillUnit = [&](uint64_t unit) {
     for (uint64_t z = 0; z < op.regions; ++z) {
       int64_t value = 0;
       if (op.fromMemory && !table[unit].idle())
@@ -32,6 +32,13 @@ void Engine::execute(const isa::TccInit &op) {
       std::fill_n(memory.acc(unit, op.acc + z * op.regionStride), op.count,
                   value);
     }
+  };
+  const uint64_t units = machine->sparse.tcus;
+  split(units, units * op.regions * op.count,
+        [&](uint64_t begin, uint64_t end) {
+          for (uint64_t unit = begin; unit < end; ++unit)
+            fillUnit(unit);
+        });
 }
 
 /// What a run takes of the streams.

@@ -48,8 +48,9 @@ void HostBlock::release() {
 }
 
 bool HostBlock::allocate(uint64_t bytes) {
-  // From here on a mapping is worth its calls, and its last large page.
-  constexpr uint64_t worthMapping = support::largePageBytes / 2;
+  // From here on a mapping is worth its calls, and its last large page; smaller
+  // blocks share those of the heap.
+  constexpr uint64_t worthMapping = 2 * support::largePageBytes;
   release();
   const uint64_t size = bytes + slackBytes + lineBytes;
   // Walking over partitions touches many small pages at once; large ones cost
