@@ -26,9 +26,9 @@ static uint64_t blockOf(const EncodeTarget &target, uint64_t lanes) {
 
 MatmulBatch::Target *Drain::openProducts(const EncodeTarget &target) const {
   const uint64_t steps = entries.size();
-  if (op.fromTcu || op.mode != isa::DrainMode::F32 || op.mapped ||
-      op.dstOrientation == isa::Orientation::F || !hasDenseEntries() ||
-      !hasShortBlocks(target))
+  if (op.fromTcu || firstColumn != 0 || op.mode != isa::DrainMode::F32 ||
+      op.mapped || op.dstOrientation == isa::Orientation::F ||
+      !hasDenseEntries() || !hasShortBlocks(target))
     return nullptr;
   MatmulBatch::Target *products =
       engine.batch.open(engine, op.psum, steps, op.cols);
