@@ -67,6 +67,8 @@ public:
   WeightFloats(const WeightFloats &) = delete;
 
   llvm::ArrayRef<float> get() const { return values; }
+  /// True if these are the elements of the constant and nothing else.
+  bool isWhole() const { return copy.empty(); }
 
 private:
   bool view(ElementsAttr elements, int64_t count) {
@@ -86,7 +88,7 @@ private:
 };
 } // namespace
 
-EncodedWeights::EncodedWeights(Operation *op) {
+EncodedWeights::EncodedWeights(Operation *op, Also also) {
   Value encoded = op->getOperand(1);
   ProductShape product = productShape(op);
   mantissaBits = product.weightFormat.mantissa;
@@ -102,6 +104,8 @@ EncodedWeights::EncodedWeights(Operation *op) {
   }
   const WeightFloats weights(op, product.outputs * channels * taps);
   llvm::ArrayRef<float> values = weights.get();
+  if (also == Also::SourceZeros && weights.isWhole())
+    zerosBefore = llvm::count(values, 0.0f);
   mantissas.resize(values.size());
   cells.resize(product.outputs * taps * blocks);
   scales.resize(product.outputs);
@@ -142,6 +146,11 @@ llvm::ArrayRef<uint32_t> EncodedWeights::nonZeros(int64_t output) const {
     }
   }
   return llvm::ArrayRef(counts).slice(output * channels, channels);
+}
+
+int64_t EncodedWeights::numNonZeros() const {
+  return static_cast<int64_t>(mantissas.size()) -
+         llvm::count(mantissas, int16_t(0));
 }
 
 void EncodedWeights::packIntegers(Operation *op, int64_t outputs) {

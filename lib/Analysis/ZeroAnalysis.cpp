@@ -26,16 +26,15 @@ ZeroCounts countZeros(Operation *op, const EncodedWeights &weights) {
   int64_t channels = product.channels / product.groups;
   ZeroCounts counts;
   counts.weights = product.outputs * channels * product.taps;
-  int64_t nonZero = 0;
-  for (int64_t o = 0; o < product.outputs; ++o)
-    for (int64_t tap = 0; tap < product.taps; ++tap)
-      for (int64_t c = 0; c < channels; ++c)
-        nonZero += weights.mantissa(o, tap, c) != 0;
-  auto encode = op->getOperand(1).getDefiningOp<bfp::EncodeOp>();
-  Value constant = encode ? encode.getInput() : op->getOperand(1);
+  const int64_t nonZero = weights.numNonZeros();
   int64_t exact = 0;
-  for (float value : constantFloats(constant))
-    exact += value == 0;
+  if (auto zeros = weights.sourceZeros()) {
+    exact = *zeros;
+  } else {
+    auto encode = op->getOperand(1).getDefiningOp<bfp::EncodeOp>();
+    Value constant = encode ? encode.getInput() : op->getOperand(1);
+    exact = llvm::count(constantFloats(constant), 0.0f);
+  }
   counts.structural = std::min(structuralZeros(op, counts.weights), exact);
   counts.exact = exact - counts.structural;
   counts.encoded = counts.weights - exact - nonZero;

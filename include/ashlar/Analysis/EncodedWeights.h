@@ -9,6 +9,7 @@
 #include "mlir/IR/Operation.h"
 #include "llvm/ADT/ArrayRef.h"
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 namespace ashlar::analysis {
@@ -16,8 +17,11 @@ namespace ashlar::analysis {
 /// Weights of one product, indexed by output, tap and channel of the group.
 class EncodedWeights {
 public:
+  /// What else is found while the constant is at hand.
+  enum class Also { Nothing, SourceZeros };
+
   /// Encodes the constant of the second operand of a product operation.
-  explicit EncodedWeights(mlir::Operation *op);
+  explicit EncodedWeights(mlir::Operation *op, Also also = Also::Nothing);
 
   int16_t mantissa(int64_t output, int64_t tap, int64_t channel) const {
     return mantissas[(output * taps + tap) * channels + channel];
@@ -29,6 +33,11 @@ public:
   /// Coefficients that are not zero, over all taps, by channel of the group.
   /// All outputs are counted at the first call, which no other may run beside.
   llvm::ArrayRef<uint32_t> nonZeros(int64_t output) const;
+  /// Coefficients that are not zero, of all outputs.
+  int64_t numNonZeros() const;
+  /// Elements of the constant that are zero before they are encoded; nothing
+  /// unless it was asked for and the constant was read as it is.
+  std::optional<int64_t> sourceZeros() const { return zerosBefore; }
   /// EW[output].
   int32_t scaleExponent(int64_t output) const { return scales[output]; }
   /// Channels of a block.
@@ -54,6 +63,7 @@ private:
   std::vector<int16_t> mantissas;
   std::vector<int8_t> cells;
   std::vector<int32_t> scales;
+  std::optional<int64_t> zerosBefore;
   mutable std::vector<uint32_t> counts; ///< by output and channel
 };
 

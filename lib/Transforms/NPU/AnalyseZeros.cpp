@@ -25,8 +25,9 @@ struct AnalyseZerosPass : impl::AnalyseZerosBase<AnalyseZerosPass> {
         return WalkResult::advance();
       if (failed(verifyWeights(op)))
         return WalkResult::interrupt();
-      analysis::ZeroCounts counts =
-          analysis::countZeros(op, analysis::EncodedWeights(op));
+      analysis::ZeroCounts counts = analysis::countZeros(
+          op, analysis::EncodedWeights(
+                  op, analysis::EncodedWeights::Also::SourceZeros));
       numZeros += counts.weights - counts.nonZero();
       auto zeros =
           ZerosAttr::get(&getContext(), counts.weights, counts.structural,
