@@ -66,7 +66,7 @@ void StreamedProduct::findBottleneck(const machine::Description &machine) {
   uint64_t positions = 1;
   for (int64_t extent : analysis::shapeOf(op->getResult(0)))
     positions *= static_cast<uint64_t>(extent);
-  positions /= static_cast<uint64_t>(shape.outputs);
+  positions /= static_cast<uint64_t>(std::max<int64_t>(shape.outputs, 1));
   const uint64_t columns = machine.pe.columns;
   const uint64_t stream =
       passes * (shape.weightsMove

@@ -46,10 +46,12 @@ double freedomOf(Operation *op) {
   return type && type.getWidth() < 32 ? roundingOf(type) : 0;
 }
 
-/// Moves each element up or down by one rounding.
+/// Moves each element up or down by one rounding. Integers that the type holds
+/// are exact however they were computed; exponents of powers have to stay so.
 void round(Tensor &tensor, double rounding, uint64_t seed) {
   for (auto [i, element] : llvm::enumerate(tensor.floats))
-    element *= mix(seed + i) & 1 ? 1 + rounding : 1 - rounding;
+    if (element != std::trunc(element) || std::abs(element) * rounding >= 1)
+      element *= mix(seed + i) & 1 ? 1 + rounding : 1 - rounding;
 }
 
 /// Largest finite difference of two elements at one place.

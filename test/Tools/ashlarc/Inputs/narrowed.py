@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Writes a network in float16 whose products are sums that cancel to 0.002.
+"""Writes a network in float16 whose products are sums that nearly cancel.
 
 usage: narrowed.py FOLDER
 
@@ -22,7 +22,9 @@ def main():
     folder = sys.argv[1]
     draw = np.random.default_rng(3)
     signs = np.repeat(np.array([1, -1], np.float16), LENGTH).reshape(2 * LENGTH, 1)
-    nodes = [helper.make_node("Tanh", ["x"], ["t"], name="tanh"),
+    nodes = [helper.make_node("Pow", ["x", "two"], ["square"], name="square"),
+             helper.make_node("Mul", ["square", "x"], ["cube"], name="cube"),
+             helper.make_node("Tanh", ["cube"], ["t"], name="tanh"),
              helper.make_node("MatMul", ["t", "signs"], ["p"], name="cancel"),
              helper.make_node("Reshape", ["t", "shape"], ["m"], name="move"),
              helper.make_node("Cast", ["m"], ["moved"], name="moved",
@@ -34,6 +36,7 @@ def main():
         [helper.make_tensor_value_info("y", TensorProto.FLOAT, [5, 1]),
          helper.make_tensor_value_info("moved", TensorProto.FLOAT, [10, LENGTH])],
         [numpy_helper.from_array(signs, "signs"),
+         numpy_helper.from_array(np.float16(2), "two"),
          numpy_helper.from_array(np.array([10, LENGTH], np.int64), "shape")])
     model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)])
     model.ir_version = 8
