@@ -74,15 +74,6 @@ int64_t columnsToBoundary(const ProductShape &product, int64_t output,
 
 } // namespace
 
-std::optional<int64_t> RowPacking::tapOf(int64_t row, int64_t tap) const {
-  const int64_t x = tap % width, y = tap / width % height();
-  const int64_t offset = y - row * stride;
-  if (offset < 0 || offset % dilation != 0 || offset / dilation >= kernel)
-    return std::nullopt;
-  const int64_t depth = tap / width / height();
-  return (depth * kernel + offset / dilation) * width + x;
-}
-
 std::optional<WeightPlace>
 weightPlace(const ColumnTile &column, const StationaryTile &tile, int64_t col) {
   const RowPacking &packing = column.packing;
@@ -451,21 +442,6 @@ static void setConvShape(ProductShape &product, Op conv) {
   product.taps =
       std::accumulate(w.begin() + 2, w.end(), int64_t(1), std::multiplies<>());
   product.weightFormat = weightFormatOf(conv);
-}
-
-RowPacking rowPacking(npu::PeConvOp conv, int64_t rows) {
-  RowPacking packing;
-  auto w = shapeOf(conv.getW());
-  if (rows <= 1 || w.size() < 4)
-    return packing;
-  packing.rows = rows;
-  packing.outputs = w[0];
-  packing.kernel = w[w.size() - 2];
-  packing.width = w.back();
-  const size_t height = w.size() - 4;
-  packing.stride = conv.getStrides()[height];
-  packing.dilation = conv.getDilations()[height];
-  return packing;
 }
 
 /// Products of `op` that the widths of its factors prove to fit; integers are

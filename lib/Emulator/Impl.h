@@ -37,8 +37,9 @@ struct LoadedProgram::Impl {
   machine::Description costMachine;
   /// Costs of the instructions whose tiles and coefficients decide them.
   llvm::DenseMap<uint32_t, Cost> clusterCosts;
-  /// Claims on banks of SB of those whose tiles decide them.
-  llvm::DenseMap<uint32_t, isa::BankClaims> tileClaims;
+  /// Claims on banks of SB of those whose tiles decide them; the orders of a
+  /// program share them.
+  llvm::DenseMap<uint32_t, std::shared_ptr<const isa::BankClaims>> tileClaims;
   /// Indices of Program::dumps, ordered by afterInstruction.
   std::vector<uint32_t> dumpOrder;
   /// The timed fields of a run, where no run's data changes them.

@@ -65,10 +65,12 @@ public:
 
 private:
   View homeOf(Value value, const StorageType &type);
-  /// Where a map of `shape` would lie: in the state buffer, or in DRAM if it is
-  /// larger than the state buffer.
   View bufferOf(const StorageType &type, llvm::ArrayRef<int64_t> shape,
                 int64_t axis);
+  /// Where a whole map lies whose elements are kept as `stored`: in the state
+  /// buffer, or in DRAM if it is larger.
+  View placeOf(const StorageType &type, const StorageType &stored,
+               llvm::ArrayRef<int64_t> shape, int64_t axis);
   View target();
   View staged(Value value, const View &home, const OperandModel &operand,
               Shape &start);
@@ -97,28 +99,34 @@ bool MovePredictor::leaves() const {
 
 View MovePredictor::bufferOf(const StorageType &type,
                              llvm::ArrayRef<int64_t> shape, int64_t axis) {
-  const auto capacity = static_cast<int64_t>(machine.sb.bytesPerPartition);
-  const int64_t bytes = bufferBytes(type, shape, axis, machine);
-  if (bytes > capacity)
-    return denseDramView(type, shape, 0, 0, machine);
   View view = denseBufferView(type, shape, axis, next, machine);
+  next += llvm::alignTo(bufferBytes(type, shape, axis, machine), 64);
   // A state buffer that cannot hold all maps is filled from its start again.
-  next = (next + llvm::alignTo(bytes, 64)) % capacity;
+  next %= static_cast<int64_t>(machine.sb.bytesPerPartition);
   return view;
+}
+
+View MovePredictor::placeOf(const StorageType &type, const StorageType &stored,
+                            llvm::ArrayRef<int64_t> shape, int64_t axis) {
+  if (bufferBytes(stored, shape, axis, machine) >
+      static_cast<int64_t>(machine.sb.bytesPerPartition))
+    return denseDramView(type, shape, 0, 0, machine);
+  return bufferOf(type, shape, axis);
 }
 
 View MovePredictor::homeOf(Value value, const StorageType &type) {
   Operation *producer = value.getDefiningOp();
   if (!producer || !mlir::isa<npu::DecisionInterface>(producer))
     return denseDramView(type, shapeOf(value), 0, 0, machine);
-  return bufferOf(type, shapeOf(value), axisOfResult(producer));
+  return placeOf(type, storageOf(value), shapeOf(value),
+                 axisOfResult(producer));
 }
 
 View MovePredictor::target() {
   if (leaves())
     return denseDramView(moved, shapeOf(op.getY()), 0, 0, machine);
-  return bufferOf(moved, storedShape(shapeOf(op.getY()), lanes),
-                  axisOfResult(op));
+  return placeOf(moved, result, storedShape(shapeOf(op.getY()), lanes),
+                 axisOfResult(op));
 }
 
 /// The copy of an operand with zeros around it, where patterns read beyond it.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Rows of results in the columns of the array: what every number of them costs.
+// Rows of results in the columns of the array: where the taps of a row are, and
+// what every number of rows costs.
 
 #include "ashlar/Analysis/RowPacking.h"
 
@@ -12,6 +13,30 @@
 #include <tuple>
 
 namespace ashlar::analysis {
+
+std::optional<int64_t> RowPacking::tapOf(int64_t row, int64_t tap) const {
+  const int64_t x = tap % width, y = tap / width % height();
+  const int64_t offset = y - row * stride;
+  if (offset < 0 || offset % dilation != 0 || offset / dilation >= kernel)
+    return std::nullopt;
+  const int64_t depth = tap / width / height();
+  return (depth * kernel + offset / dilation) * width + x;
+}
+
+RowPacking rowPacking(npu::PeConvOp conv, int64_t rows) {
+  RowPacking packing;
+  auto w = shapeOf(conv.getW());
+  if (rows <= 1 || w.size() < 4)
+    return packing;
+  packing.rows = rows;
+  packing.outputs = w[0];
+  packing.kernel = w[w.size() - 2];
+  packing.width = w.back();
+  const size_t height = w.size() - 4;
+  packing.stride = conv.getStrides()[height];
+  packing.dilation = conv.getDilations()[height];
+  return packing;
+}
 
 /// More rows gain little: of a kernel of 3 rows, 8 take 42 % of the steps.
 static constexpr int64_t kMostRows = 8;

@@ -42,7 +42,7 @@ std::vector<uint8_t> emulator::encodeProof(const LoadedProgram::Impl &impl) {
   const std::vector<uint32_t> claims = sortedKeys(impl.tileClaims);
   out.list(llvm::ArrayRef<uint32_t>(claims));
   for (uint32_t index : claims) {
-    const isa::BankClaims &list = impl.tileClaims.find(index)->second;
+    const isa::BankClaims &list = *impl.tileClaims.find(index)->second;
     out.list(llvm::ArrayRef<isa::BankClaims::value_type>(list));
   }
   const OperandReuse::Found found = impl.engine.reuse.found();
@@ -81,13 +81,14 @@ bool emulator::decodeProof(llvm::ArrayRef<uint8_t> bytes,
     return false;
   for (uint32_t index : costKeys)
     costs[index] = in.number<Cost>();
-  llvm::DenseMap<uint32_t, isa::BankClaims> claims;
+  llvm::DenseMap<uint32_t, std::shared_ptr<const isa::BankClaims>> claims;
   const auto claimKeys = in.list<uint32_t>();
   if (!llvm::all_of(claimKeys, inside))
     return false;
   for (uint32_t index : claimKeys) {
     const ClaimList list = in.list<isa::BankClaims::value_type>();
-    claims[index] = isa::BankClaims(list.begin(), list.end());
+    claims[index] =
+        std::make_shared<const isa::BankClaims>(list.begin(), list.end());
   }
   auto operands = in.list<uint32_t>();
   auto uses = in.list<uint32_t>();

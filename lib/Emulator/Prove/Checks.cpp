@@ -165,15 +165,7 @@ static Result check(const isa::XrPredict &op, const Description &) {
   return checkRangeOf(op.mantissa);
 }
 
-static Result checkMemory(const char *what, isa::Memory memory) {
-  if (memory == isa::Memory::Fmu || memory == isa::Memory::Wm)
-    return bad("{} memory is {}, expected dram, sb, xm or xr", what,
-               isa::name(memory).str());
-  return std::nullopt;
-}
-
-/// Registers are whole: elements of two bytes at even addresses.
-static Result checkRegisters(const isa::LinearOperand &side) {
+Result emulator::checkRegisters(const isa::LinearOperand &side) {
   if (side.mem != isa::Memory::Xr)
     return std::nullopt;
   if (side.bytes != 2)
@@ -186,22 +178,11 @@ static Result checkRegisters(const isa::LinearOperand &side) {
   return std::nullopt;
 }
 
-template <typename Op>
-static Result checkQueue(const Op &op, const Description &machine) {
-  if (static_cast<uint64_t>(op.queue) >= machine.dma.queues)
-    return outside("{} does not exist: the machine has {} DMA queues",
-                   isa::name(op.queue).str(), machine.dma.queues);
+static Result checkMemory(const char *what, isa::Memory memory) {
+  if (memory == isa::Memory::Fmu || memory == isa::Memory::Wm)
+    return bad("{} memory is {}, expected dram, sb, xm or xr", what,
+               isa::name(memory).str());
   return std::nullopt;
-}
-
-template <typename Op>
-static Result checkDma(const Op &op, const Description &machine) {
-  if (Result finding = checkQueue(op, machine))
-    return finding;
-  const isa::LinearOperand target = operandDst(op);
-  if (!isInjective(target.loops, target.bytes))
-    return bad("the strides of the {} let its elements overlap", target.what);
-  return checkRegisters(target);
 }
 
 static Result check(const isa::DmaCopy &op, const Description &machine) {
@@ -257,47 +238,6 @@ static Result check(const isa::DmaPut &op, const Description &machine) {
   if (op.srcMem != isa::Memory::Dram && op.srcMem != isa::Memory::Sb)
     return bad("source memory is {}, expected dram or sb",
                isa::name(op.srcMem).str());
-  return checkDma(op, machine);
-}
-
-/// Cells of dma.compress and dma.expand: in DRAM one after the other or apart.
-template <typename Op>
-static Result checkCells(const Op &op, const isa::LinearOperand &cells) {
-  constexpr uint64_t limit = uint64_t(1) << 24;
-  const uint64_t rows = uint64_t(op.n2) * op.n3;
-  if (rows > limit || rows * op.n4 > limit)
-    return bad("cells of {} x {} elements, at most {} together", rows, op.n4,
-               limit);
-  if (op.typicalBytes > op.cellBytes)
-    return bad("cells of typically {} bytes have room for {}", op.typicalBytes,
-               op.cellBytes);
-  if (!isInjective(cells.loops, cells.bytes))
-    return bad("the strides of the cells let them overlap");
-  return std::nullopt;
-}
-
-static Result check(const isa::DmaCompress &op, const Description &machine) {
-  if (Result finding = checkQueue(op, machine))
-    return finding;
-  if (op.levels && op.form != isa::MapForm::Quadtree)
-    return bad("{} levels of form {}", op.levels, isa::name(op.form).str());
-  if (Result finding = checkCells(op, operandDst(op)))
-    return finding;
-  const uint64_t largest = partition::largestBytes(
-      static_cast<partition::Format>(op.form), op.levels,
-      int64_t(op.n2) * op.n3, op.n4, op.elemBytes);
-  if (op.cellBytes < largest)
-    return bad("cells of up to {} bytes have room for {}", largest,
-               op.cellBytes);
-  return std::nullopt;
-}
-
-static Result check(const isa::DmaExpand &op, const Description &machine) {
-  if (op.cellBytes < partition::kHeaderBytes)
-    return bad("cells of {} bytes, their header has {}", op.cellBytes,
-               partition::kHeaderBytes);
-  if (Result finding = checkCells(op, operandSrc(op)))
-    return finding;
   return checkDma(op, machine);
 }
 
@@ -583,6 +523,13 @@ template <typename Op>
 static auto check(const Op &op, const Description &machine)
     -> decltype(checkCluster(op, machine)) {
   return checkCluster(op, machine);
+}
+
+/// Copies of compressed cells.
+template <typename Op>
+static auto check(const Op &op, const Description &machine)
+    -> decltype(checkCells(op, machine)) {
+  return checkCells(op, machine);
 }
 
 /// Functions of the host.

@@ -51,6 +51,36 @@ Result checkPattern(const Op &op, const machine::Description &machine) {
   return std::nullopt;
 }
 
+/// Registers are whole: elements of two bytes at even addresses.
+Result checkRegisters(const isa::LinearOperand &side);
+
+/// The queue exists.
+template <typename Op>
+Result checkQueue(const Op &op, const machine::Description &machine) {
+  if (static_cast<uint64_t>(op.queue) >= machine.dma.queues)
+    return outside("{} does not exist: the machine has {} DMA queues",
+                   isa::name(op.queue).str(), machine.dma.queues);
+  return std::nullopt;
+}
+
+/// Queue and destination of a copy.
+template <typename Op>
+Result checkDma(const Op &op, const machine::Description &machine) {
+  if (Result finding = checkQueue(op, machine))
+    return finding;
+  const isa::LinearOperand target = operandDst(op);
+  if (!isInjective(target.loops, target.bytes))
+    return bad("the strides of the {} let its elements overlap", target.what);
+  return checkRegisters(target);
+}
+
+// Copies of compressed cells (CellFields.cpp).
+
+Result checkCells(const isa::DmaCompress &op,
+                  const machine::Description &machine);
+Result checkCells(const isa::DmaExpand &op,
+                  const machine::Description &machine);
+
 /// What a stream of dma.unpack says about codes that it leaves out
 /// (CodeFields.cpp).
 Result checkSparseCodes(const isa::DmaUnpack &op,

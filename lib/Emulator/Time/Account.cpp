@@ -323,7 +323,7 @@ isa::BankClaims emulator::claimsOf(const LoadedProgram::Impl &impl,
                                    uint32_t index, const Cost &cost) {
   const auto known = impl.tileClaims.find(index);
   return known != impl.tileClaims.end()
-             ? known->second
+             ? *known->second
              : isa::bankClaims(impl.code[index], impl.program.machine,
                                cost.passes);
 }
@@ -334,5 +334,6 @@ void emulator::keepTileClaims(LoadedProgram::Impl &impl, uint32_t index,
   if (impl.program.machine.sb.banks > 0 &&
       (std::holds_alternative<isa::DmaTile>(impl.code[index]) ||
        (drain && drain->fromTcu)))
-    impl.tileClaims[index] = isa::bankClaims(accesses, impl.program.machine);
+    impl.tileClaims[index] = std::make_shared<const isa::BankClaims>(
+        isa::bankClaims(accesses, impl.program.machine));
 }

@@ -100,7 +100,8 @@ void emulator::keepClaims(Impl &impl) {
     const Cost own = costs(impl.code[i]);
     const auto known = impl.clusterCosts.find(i);
     impl.tileClaims.try_emplace(
-        i, claimsOf(impl, i,
-                    known == impl.clusterCosts.end() ? own : known->second));
+        i,
+        std::make_shared<const isa::BankClaims>(claimsOf(
+            impl, i, known == impl.clusterCosts.end() ? own : known->second)));
   }
 }

@@ -14,15 +14,26 @@ bool fillsBox(const isa::Access &access) {
 }
 
 Footprints::Footprints(llvm::ArrayRef<isa::Instruction> instructions,
-                       const machine::Description &machine) {
-  llvm::SmallVector<isa::Access, 16> own;
+                       const machine::Description &machine, bool kept)
+    : instructions(instructions), machine(machine) {
+  if (!kept)
+    return;
   first.assign(1, 0);
   for (const isa::Instruction &instruction : instructions) {
-    own.clear();
-    isa::footprints(instruction, machine, own);
-    llvm::append_range(accesses, own);
+    found.clear();
+    isa::footprints(instruction, machine, found);
+    llvm::append_range(accesses, found);
     first.push_back(static_cast<uint32_t>(accesses.size()));
   }
+}
+
+llvm::ArrayRef<isa::Access> Footprints::of(uint32_t index) const {
+  if (!first.empty())
+    return llvm::ArrayRef(accesses).slice(first[index],
+                                          first[index + 1] - first[index]);
+  found.clear();
+  isa::footprints(instructions[index], machine, found);
+  return found;
 }
 
 void AccessFinder::next(const isa::Instruction &instruction,

@@ -18,19 +18,22 @@
 
 namespace ashlar::isadialect {
 
-/// The footprints of the instructions of a program.
+/// The footprints of the instructions of a program, which must outlive this.
 class Footprints {
 public:
+  /// \p kept: all are found at once and held, about 600 bytes for each
+  /// instruction; otherwise each is found when it is asked for.
   Footprints(llvm::ArrayRef<isa::Instruction> instructions,
-             const machine::Description &machine);
-  llvm::ArrayRef<isa::Access> of(uint32_t index) const {
-    return llvm::ArrayRef(accesses).slice(first[index],
-                                          first[index + 1] - first[index]);
-  }
+             const machine::Description &machine, bool kept);
+  /// Valid until the next call.
+  llvm::ArrayRef<isa::Access> of(uint32_t index) const;
 
 private:
+  llvm::ArrayRef<isa::Instruction> instructions;
+  const machine::Description &machine;
   std::vector<isa::Access> accesses;
-  std::vector<uint32_t> first;
+  std::vector<uint32_t> first; ///< Empty if none are kept.
+  mutable llvm::SmallVector<isa::Access, 16> found;
 };
 
 /// Follows a program instruction by instruction. Loads and drains of the sparse

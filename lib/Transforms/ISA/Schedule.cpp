@@ -12,8 +12,11 @@
 #include "ashlar/Emulator/Order.h"
 #include "ashlar/Transforms/ISA/Passes.h"
 #include "ashlar/Transforms/NPU/Passes.h"
+#include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/FormatVariadic.h"
 
+#include <iterator>
+#include <memory>
 #include <numeric>
 
 using namespace mlir;
@@ -51,21 +54,22 @@ constexpr size_t kSearchInstructions = 2000000, kMostSearched = 256;
 class Timed {
 public:
   /// Nothing where there is nothing to choose.
-  static std::optional<Timed> of(container::Program program,
-                                 std::vector<isa::Instruction> instructions);
+  static std::unique_ptr<Timed> of(container::Program program,
+                                   std::vector<isa::Instruction> instructions,
+                                   bool manyOrders);
 
   /// Predicted cycles in the order of \p order; null: as it stands.
   std::optional<uint64_t> cycles(const emulator::ProgramOrder *order) const;
 
   size_t size() const { return instructions.size(); }
-  size_t numDependences() const { return readers.size(); }
+  size_t numDependences() const { return pairs; }
   const emulator::OrderTrials &trials() const { return *known; }
 
 private:
   Timed(const container::Program &program,
-        std::vector<isa::Instruction> instructions)
+        std::vector<isa::Instruction> instructions, bool manyOrders)
       : machine(program.machine), instructions(std::move(instructions)),
-        footprints(this->instructions, machine) {
+        footprints(this->instructions, machine, manyOrders) {
     for (const container::TensorPlacement &tensor : program.dumps)
       complete.push_back(static_cast<uint32_t>(tensor.afterInstruction));
   }
@@ -78,6 +82,8 @@ private:
   std::vector<isa::Instruction> instructions;
   Footprints footprints;
   std::vector<uint32_t> complete; ///< Per tensor, TensorPlacement.
+  size_t pairs = 0;               ///< Dependences.
+  /// Those of results between instructions of one queue.
   std::vector<emulator::Dependences::Pair> readers;
   std::optional<emulator::OrderTrials> known;
 };
@@ -102,17 +108,26 @@ private:
 
 } // namespace
 
-std::optional<Timed> Timed::of(container::Program program,
-                               std::vector<isa::Instruction> instructions) {
-  Timed timed(program, std::move(instructions));
+std::unique_ptr<Timed> Timed::of(container::Program program,
+                                 std::vector<isa::Instruction> instructions,
+                                 bool manyOrders) {
+  std::unique_ptr<Timed> timed(
+      new Timed(program, std::move(instructions), manyOrders));
   auto dependences =
-      findDependences(timed.instructions, timed.footprints, timed.machine);
+      findDependences(timed->instructions, timed->footprints, timed->machine);
   if (!dependences)
-    return std::nullopt;
-  timed.readers = dependences->pairs;
-  timed.known = emulator::OrderTrials::of(program, std::move(*dependences));
-  if (!timed.known)
-    return std::nullopt;
+    return nullptr;
+  timed->pairs = dependences->pairs.size();
+  llvm::copy_if(dependences->pairs, std::back_inserter(timed->readers),
+                [&](const emulator::Dependences::Pair &pair) {
+                  return pair.result && pair.earlier < timed->size() &&
+                         pair.later < timed->size() &&
+                         isa::queueOf(timed->instructions[pair.earlier]) ==
+                             isa::queueOf(timed->instructions[pair.later]);
+                });
+  timed->known = emulator::OrderTrials::of(program, std::move(*dependences));
+  if (!timed->known)
+    return nullptr;
   return timed;
 }
 
@@ -122,11 +137,6 @@ std::vector<std::optional<uint32_t>>
 Timed::inFlight(llvm::ArrayRef<uint32_t> places, size_t count) const {
   std::vector<std::optional<uint32_t>> latest(count);
   for (const emulator::Dependences::Pair &pair : readers) {
-    if (!pair.result || pair.earlier >= places.size() ||
-        pair.later >= places.size() ||
-        isa::queueOf(instructions[pair.earlier]) !=
-            isa::queueOf(instructions[pair.later]))
-      continue;
     std::optional<uint32_t> &own = latest[places[pair.later]];
     own = std::max(own.value_or(0), places[pair.earlier]);
   }
@@ -198,8 +208,10 @@ LogicalResult Schedule::schedule(ProgramOp program) {
                kListInstructions / std::max<size_t>(instructions.size(), 1));
   if (rules == 0)
     return success();
-  const std::optional<Timed> found =
-      Timed::of(std::move(*assembled), std::move(instructions));
+  // Of one schedule, footprints are not worth the memory that keeps them.
+  const std::unique_ptr<Timed> found =
+      Timed::of(std::move(*assembled), std::move(instructions),
+                rules > 1 || mode == "search");
   if (!found)
     return success();
   const Timed &timed = *found;

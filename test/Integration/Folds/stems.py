@@ -128,6 +128,18 @@ def measure(model, folder, mode, machine):
     return decision, data
 
 
+def array_cycles(decision, data):
+    """Predicted array cycles: those of the fold, or of its rows of results side
+    by side, whose decision starts from the same number."""
+    cycles = decision["details"][decision["choice"]]["array_cycles"]
+    for packed in data["decisions"]:
+        found = re.search(r"(\d+) cycles of the array instead of (\d+)",
+                          packed.get("reason", ""))
+        if packed["choice"].startswith("rows-") and found:
+            return int(found[1]) if int(found[2]) == cycles else -1
+    return cycles
+
+
 def check_stem(stem, folder, machine):
     name, rest = stem[0], stem[1:]
     model = os.path.join(folder, "stem.onnx")
@@ -135,7 +147,7 @@ def check_stem(stem, folder, machine):
     bound, failed = best_utilisation(*rest), False
     for mode in MODES:
         decision, data = measure(model, folder, mode, machine)
-        predicted = decision["details"][decision["choice"]]["array_cycles"]
+        predicted = array_cycles(decision, data)
         busy = data["engines"]["pe"]["busy"]
         utilisation = max(n["utilisation"] for n in data["nodes"])
         wrong = busy != predicted or (mode == "auto" and machine == "a1-ideal" and
