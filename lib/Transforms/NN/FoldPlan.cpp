@@ -9,6 +9,7 @@
 #include "FoldPlan.h"
 
 #include "ashlar/Partition/Windows.h"
+#include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/MathExtras.h"
 
@@ -149,15 +150,48 @@ static llvm::SmallVector<StrideFold, 2> forms(const FoldConv &conv,
   return {trailingFold(conv, phases)};
 }
 
-/// Cycles of the array for an alternative's channels, taps and lanes.
+/// More rows of results in the columns gain little.
+static constexpr int64_t kMostRows = 8;
+
+/// True if the rows of the kernel are taps, not rows of the array.
+static bool hasKernelRows(const FoldAlternative &plan) {
+  return plan.kind == FoldKind::Plain || plan.kind == FoldKind::Width;
+}
+
+/// Taps of the kernel that covers the windows of `plan.rows` rows of results.
+static int64_t tapsOf(const FoldConv &conv, const FoldAlternative &plan) {
+  const size_t height = conv.kernel.size() - 2;
+  if (plan.rows == 1)
+    return plan.taps;
+  if (!hasKernelRows(plan))
+    return plan.taps * plan.rows;
+  llvm::SmallDenseSet<int64_t, 32> offsets;
+  for (int64_t row = 0; row < plan.rows; ++row)
+    for (int64_t tap = 0; tap < conv.kernel[height]; ++tap)
+      offsets.insert(row * conv.strides[height] + tap * conv.dilations[height]);
+  return plan.taps / conv.kernel[height] * static_cast<int64_t>(offsets.size());
+}
+
+/// Results of a column, `plan.rows` rows of them in a step.
+static llvm::SmallVector<int64_t, 3> stepsOf(const FoldConv &conv,
+                                             const FoldAlternative &plan) {
+  llvm::SmallVector<int64_t, 3> steps(conv.output);
+  if (plan.rows > 1)
+    steps[steps.size() - 2] = ceilDiv(steps[steps.size() - 2], plan.rows);
+  return steps;
+}
+
+/// Cycles of the array for an alternative's channels, taps, rows and lanes.
 static int64_t arrayCycles(const FoldConv &conv, const FoldAlternative &plan,
                            const FoldMachine &machine) {
   int64_t rows =
-      conv.batch * productOf(llvm::ArrayRef(conv.output).drop_back());
+      conv.batch *
+      productOf(llvm::ArrayRef<int64_t>(stepsOf(conv, plan)).drop_back());
   int64_t steps = ceilDiv(conv.output.back(), plan.lanes);
   if (machine.writePorts > 0)
     steps *= ceilDiv(plan.lanes, machine.writePorts);
-  return rows * steps * plan.taps * ceilDiv(plan.channels, machine.rows) *
+  return rows * steps * tapsOf(conv, plan) *
+         ceilDiv(plan.channels, machine.rows) *
          ceilDiv(conv.outputs, machine.columns);
 }
 
@@ -257,8 +291,8 @@ static partition::Window windowOf(const FoldConv &conv,
                                   const FoldAlternative &plan,
                                   const FoldMachine &machine) {
   partition::Positions4 extent{conv.batch, 1, 1, 1};
-  for (size_t i = 0; i < conv.output.size(); ++i)
-    extent[4 - conv.output.size() + i] = conv.output[i];
+  for (auto [i, steps] : llvm::enumerate(stepsOf(conv, plan)))
+    extent[4 - conv.output.size() + i] = steps;
   return {{}, partition::windowSize(extent, plan.lanes, machine.bankEntries)};
 }
 
@@ -277,7 +311,7 @@ static int64_t firstPiece(const partition::Window &window,
 /// What does not overlap at the ends of the phases.
 static void addEnds(const FoldConv &conv, const FoldMachine &machine,
                     FoldAlternative &plan) {
-  int64_t positions = conv.batch * productOf(conv.output);
+  int64_t positions = conv.batch * productOf(stepsOf(conv, plan));
   int64_t columnTiles = ceilDiv(conv.outputs, machine.columns);
   const partition::Window window = windowOf(conv, plan, machine);
   const int64_t piece = firstPiece(window, plan);
@@ -298,11 +332,13 @@ static void addEnds(const FoldConv &conv, const FoldMachine &machine,
     plan.latency *= 2;
   }
   // The weights of one column tile: mantissas of a byte, cells, records.
-  plan.weights = machine.dramCycles((plan.channels * plan.taps + 16) *
-                                    std::min(conv.outputs, machine.columns));
+  plan.weights =
+      machine.dramCycles((plan.channels * tapsOf(conv, plan) + 16) *
+                         std::min(conv.outputs * plan.rows, machine.columns));
   // The first sums are drained in pieces while the last stationary tile of
   // their group still streams.
-  int64_t stationaryTiles = plan.taps * ceilDiv(plan.channels, machine.rows);
+  int64_t stationaryTiles =
+      tapsOf(conv, plan) * ceilDiv(plan.channels, machine.rows);
   plan.first = plan.array / columnTiles * group / positions;
   const int64_t last = plan.first / stationaryTiles;
   plan.first -= last - last * std::min(piece, group) / group;
@@ -312,6 +348,31 @@ static void addEnds(const FoldConv &conv, const FoldMachine &machine,
   plan.last *= machine.drainCycles;
 }
 
+/// What the array and the drain take with the rows of results side by side that
+/// end first (`ashlar-npu-pack-rows` compares the same); fewer among equals.
+static void addResults(const FoldConv &conv, const FoldMachine &machine,
+                       FoldAlternative &plan) {
+  int64_t most = 1;
+  if (conv.output.size() >= 2)
+    most = std::min({kMostRows, conv.output[conv.output.size() - 2],
+                     machine.columns / conv.outputs});
+  const FoldAlternative bare = plan;
+  std::optional<std::pair<int64_t, int64_t>> least;
+  for (int64_t rows = 1; rows <= std::max<int64_t>(most, 1); ++rows) {
+    FoldAlternative own = bare;
+    own.rows = rows;
+    own.array = arrayCycles(conv, own, machine);
+    own.drain = conv.batch * productOf(stepsOf(conv, own)) *
+                ceilDiv(conv.outputs, machine.columns) * machine.drainCycles;
+    addEnds(conv, machine, own);
+    const std::pair cost(
+        std::max({own.array + own.last, own.drain + own.first, own.weights}),
+        own.array);
+    if (!least || cost < *least)
+      least = cost, plan = own;
+  }
+}
+
 static void addCosts(const FoldConv &conv, const FoldMachine &machine,
                      bool lanes, FoldAlternative &plan) {
   const FoldAlternative bare = plan;
@@ -319,9 +380,6 @@ static void addCosts(const FoldConv &conv, const FoldMachine &machine,
   // Row groups read what a move has laid into lanes.
   if (lanes && plan.kind != FoldKind::Plain)
     plan.lanes = lanesFor(plan.channels, conv.output.back(), machine);
-  plan.array = arrayCycles(conv, plan, machine);
-  plan.drain = conv.batch * productOf(conv.output) *
-               ceilDiv(conv.outputs, machine.columns) * machine.drainCycles;
   int64_t tiles =
       plan.lanes > 1 ? 1 : ceilDiv(plan.channels, machine.partitions);
   bool converts = conv.inputIsFloat || plan.kind != FoldKind::Plain;
@@ -360,7 +418,7 @@ static void addCosts(const FoldConv &conv, const FoldMachine &machine,
     plan = bare;
     return addCosts(conv, machine, /*lanes=*/false, plan);
   }
-  addEnds(conv, machine, plan);
+  addResults(conv, machine, plan);
 }
 
 llvm::SmallVector<FoldAlternative, 4>

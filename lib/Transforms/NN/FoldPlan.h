@@ -137,6 +137,7 @@ struct FoldAlternative {
   StrideFold fold; ///< Width and HeightWidth
   int64_t channels = 1, taps = 1;
   int64_t lanes = 1;
+  int64_t rows = 1;  ///< of results side by side in the columns
   int64_t array = 0; ///< cycles of the array,
   int64_t drain = 0; ///< and of the drain next to it
   // Before the array can start, side by side:

@@ -473,7 +473,28 @@ void Planner::annotate(ModuleOp module) {
         builder.getContext(), builder.getDenseI64ArrayAttr(plan.choice.tile),
         plan.scratchBase, plan.choice.slotBytes, plan.choice.slots, rings[i],
         plan.weights.cut ? chunkLimit : 0));
+    dropPacking(plan.op);
   }
+}
+
+/// Small chunks hold no weights of several rows: the product goes row by row,
+/// and reports say so.
+void Planner::dropPacking(Operation *op) const {
+  auto conv = dyn_cast<PeConvOp>(op);
+  if (!conv || conv.getPackedRows() == 1 ||
+      analysis::packingOf(analysis::productShape(conv), machine).packs())
+    return;
+  conv.setPackedRows(1);
+  auto decision = conv->getAttrOfType<DictionaryAttr>(kRowsDecisionAttr);
+  if (!decision)
+    return;
+  Builder builder(op->getContext());
+  NamedAttrList changed(decision);
+  changed.set("choice", builder.getStringAttr("rows-1"));
+  changed.set("reason",
+              builder.getStringAttr(
+                  "chunks of weights are too small for those of several rows"));
+  op->setAttr(kRowsDecisionAttr, changed.getDictionary(op->getContext()));
 }
 
 namespace {
