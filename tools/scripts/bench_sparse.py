@@ -50,7 +50,7 @@ MODELS = os.environ.get("ASHLAR_MODELS",
 LIMITS = {"squeezenet1_1": 1.6, "resnet50": 1.6}
 SHARE = 0.9
 DRAM_BYTES = 64  # of a1 in a cycle
-DEPTHWISE = 5
+DEPTHWISE = 4
 # What differs from a1: 16 times as many multipliers, 8 times as many coefficients
 # a step, 16 times the bandwidth on the chip.
 CLUSTER = """name: large-cluster

@@ -20,8 +20,8 @@ inline int64_t movementQueues(const machine::Description &machine) {
 }
 
 /// True if a copy inside the chip of \p bytes bytes in \p runs runs is long
-/// enough to be shared by the queues: with q queues, (1 - 1/q) of its cycles are
-/// saved, and q - 1 more descriptors are fetched and set up.
+/// enough to be shared by the queues: with q queues, (1 - 1/q) of its cycles
+/// are saved, and q - 1 more descriptors are fetched and set up.
 bool mayShareQueues(const machine::Description &machine, int64_t bytes,
                     int64_t runs);
 

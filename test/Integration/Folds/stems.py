@@ -52,9 +52,10 @@ REACH = 0.8
 # does better than the model of the folds knows: windows of fewer positions, and
 # windows gathered inside the chip that are fetched once for several taps.
 TOLERANCE = 0.05
-# Results that leave for DRAM hold up the packed rows of YOLO's plain stem, which
-# no machine chooses: it takes 15 times as long as the stride fold.
-TOO_LOW = {("yolo-6x6-s2", "plain"): 0.12}
+# The tiles of YOLO's plain stem are no multiples of its packed rows: the array
+# takes 14 % more cycles than whole steps would. Nobody chooses it: it takes 15
+# times as long as the stride fold.
+CUT_STEPS = {("yolo-6x6-s2", "plain"): 0.14}
 TOO_HIGH = {"folded by the load": 0.07, "gathered in the chip": 0.25}
 
 
@@ -193,9 +194,10 @@ def compare(name, mode, decision, measured, busy):
     details = decision["details"][choice]
     how = "gathered in the chip" if details["tiles"] else "folded by the load"
     ratio = measured / predicted
-    most = 1 + TOO_LOW.get((name, choice), TOLERANCE)
+    cut = CUT_STEPS.get((name, choice), 0)
+    most = 1 + max(cut, TOLERANCE)
     wrong = (not 1 - TOO_HIGH[how] <= ratio <= most or
-             busy != details["array_cycles"])
+             not 1 <= busy / details["array_cycles"] <= 1 + cut)
     print(f"{name:17} {mode:13} {choice:21} array {busy:7} "
           f"stored {measured:7} predicted {predicted:7} "
           f"ratio {measured / predicted:.3f} {how}"
