@@ -108,7 +108,7 @@ static llvm::Error prepare(LoadedProgram::Impl &impl, const Options &options) {
 namespace {
 /// Puts the constants into DRAM, on a thread of its own if the run may have one
 /// and they are worth it: no proof looks there. That thread then takes the
-/// pages that a run will touch.
+/// pages that a run will touch, which it does for small programs too.
 class ConstantsCopy {
 public:
   ConstantsCopy(LoadedProgram::Impl &impl, const Options &options) {
@@ -117,7 +117,7 @@ public:
     for (const container::Segment &segment : impl.program.constants)
       bytes += segment.bytes.size();
     try {
-      if (options.threads > 1 && bytes >= worthwhile) {
+      if (options.threads > 1 && (bytes >= worthwhile || options.functional)) {
         thread = std::thread([&impl, functional = options.functional] {
           copy(impl);
           if (functional)
