@@ -73,6 +73,8 @@ public:
   std::vector<size_t> order;
   /// Where each value is stored as a whole.
   llvm::DenseMap<mlir::Value, View> allocations;
+  /// Entries of a PSUM bank that the windows of a product take, once known.
+  llvm::DenseMap<mlir::Operation *, int64_t> windowEntries;
   /// Forms of the feature maps that are compressed in DRAM.
   llvm::DenseMap<mlir::Value, analysis::MapForm> forms;
   /// The form of a value, or null for dense ones.

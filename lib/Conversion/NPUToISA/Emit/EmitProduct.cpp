@@ -69,9 +69,15 @@ public:
                         ? 0
                         : tile.out.start[tile.model->outputAxis]),
         entries(static_cast<int64_t>(machine.psum.entriesPerBank)) {
-    if (auto conv = dyn_cast<npu::PeConvOp>(tile.op))
-      entries = analysis::windowEntries(conv, geometry.xLanes, geometry.yLanes,
-                                        machine);
+    if (auto conv = dyn_cast<npu::PeConvOp>(tile.op)) {
+      // Tiles of an operation are many; all of it decides.
+      auto [known, isNew] =
+          generator.windowEntries.try_emplace(tile.op, entries);
+      if (isNew)
+        known->second = analysis::windowEntries(conv, geometry.xLanes,
+                                                geometry.yLanes, machine);
+      entries = known->second;
+    }
   }
 
   llvm::Error run();
