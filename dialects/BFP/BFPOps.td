@@ -64,8 +64,8 @@ def BFP_ConvOp : BFP_Op<"conv", [AttrSizedOperandSegments]> {
     `v = f32(sum x * w)`, `v *= scale[o]`, `v += bias[o]`, `v += residual`,
     `v = function(v; alpha, beta)`, conversion to the result's storage: in this
     order, each step rounded to nearest even in binary32
-    (docs/Numerics.md 6). Layouts: x `[N, C, spatial...]`, w
-    `[O, C / group, kernel...]`, result `[N, O, spatial...]`; pads are all
+    (docs/Numerics.md 6). With `slope` alpha is slope[o]. Layouts: x
+    `[N, C, spatial...]`, w `[O, C / group, kernel...]`, result `[N, O, spatial...]`; pads are all
     begins, then all ends. x and w are both encoded, or, before formats are
     chosen, both floats.
 
@@ -82,7 +82,9 @@ def BFP_ConvOp : BFP_Op<"conv", [AttrSizedOperandSegments]> {
       added as integers at one exponent and encoded with one rounding
       (docs/Numerics.md 6): the result is encoded in blocks shorter than a row,
       the residual is encoded, there is no scale, and the function is copy,
-      relu, or clip between numbers.
+      relu, or clip between numbers;
+    * conv_c10: slope has one element per output channel, and the function is
+      leakyRelu.
 
     ```mlir
     %r = bfp.conv %x, %w bias(%b) {strides = array<i64: 1, 1>, pads = array<i64: 0, 0, 0, 0>, dilations = array<i64: 1, 1>, group = 1 : i64, function = "relu"}
@@ -91,6 +93,7 @@ def BFP_ConvOp : BFP_Op<"conv", [AttrSizedOperandSegments]> {
   }];
   let arguments = (ins BFP_StorageTensor:$x, BFP_StorageTensor:$w,
       Optional<BFP_ChannelTensor>:$bias, Optional<BFP_ChannelTensor>:$scale,
+      Optional<BFP_ChannelTensor>:$slope,
       Optional<BFP_StorageTensor>:$residual,
       DenseI64ArrayAttr:$strides, DenseI64ArrayAttr:$pads,
       DenseI64ArrayAttr:$dilations, DefaultValuedAttr<I64Attr, "1">:$group,
@@ -100,7 +103,7 @@ def BFP_ConvOp : BFP_Op<"conv", [AttrSizedOperandSegments]> {
   let results = (outs BFP_StorageTensor:$output);
   let assemblyFormat = [{
     $x `,` $w (`bias` `(` $bias^ `)`)? (`scale` `(` $scale^ `)`)?
-    (`residual` `(` $residual^ `)`)? attr-dict `:`
+    (`slope` `(` $slope^ `)`)? (`residual` `(` $residual^ `)`)? attr-dict `:`
     functional-type(operands, results)
   }];
   let hasVerifier = 1;
@@ -241,7 +244,8 @@ def BFP_MatmulOp : BFP_Op<"matmul", [AttrSizedOperandSegments]> {
   let summary = "Matrix product with exact accumulation and a fixed epilogue";
   let description = [{
     a `[..., M, K]`, b `[..., K, N]`, leading dimensions broadcast as numpy
-    does; ranks at least 2. Epilogue as `bfp.conv`, bias and scale along N.
+    does; ranks at least 2. Epilogue as `bfp.conv`, bias, scale and slope along
+    N.
 
     * matmul_c1: ranks of a and b are at least 2;
     * matmul_c2: last dimension of a = last but one of b;
@@ -251,7 +255,8 @@ def BFP_MatmulOp : BFP_Op<"matmul", [AttrSizedOperandSegments]> {
     * matmul_c5: bias and scale have N elements;
     * matmul_c6: residual has the result's shape;
     * matmul_c7: function is a unary function of docs/Numerics.md;
-    * matmul_c8: `integer_epilogue` as conv_c9.
+    * matmul_c8: `integer_epilogue` as conv_c9;
+    * matmul_c9: slope as conv_c10.
 
     ```mlir
     %r = bfp.matmul %a, %b {function = "relu"}
@@ -260,6 +265,7 @@ def BFP_MatmulOp : BFP_Op<"matmul", [AttrSizedOperandSegments]> {
   }];
   let arguments = (ins BFP_StorageTensor:$a, BFP_StorageTensor:$b,
       Optional<BFP_ChannelTensor>:$bias, Optional<BFP_ChannelTensor>:$scale,
+      Optional<BFP_ChannelTensor>:$slope,
       Optional<BFP_StorageTensor>:$residual,
       DefaultValuedStrAttr<StrAttr, "copy">:$function,
       DefaultValuedAttr<F32Attr, "0.0f">:$alpha,
@@ -267,7 +273,7 @@ def BFP_MatmulOp : BFP_Op<"matmul", [AttrSizedOperandSegments]> {
   let results = (outs BFP_StorageTensor:$output);
   let assemblyFormat = [{
     $a `,` $b (`bias` `(` $bias^ `)`)? (`scale` `(` $scale^ `)`)?
-    (`residual` `(` $residual^ `)`)? attr-dict `:`
+    (`slope` `(` $slope^ `)`)? (`residual` `(` $residual^ `)`)? attr-dict `:`
     functional-type(operands, results)
   }];
   let hasVerifier = 1;

@@ -88,7 +88,7 @@ static LogicalResult verifyFactors(Operation *op, Value left, int64_t leftAxis,
   return success();
 }
 
-/// conv_c6 to conv_c9, matmul_c5 to matmul_c8.
+/// conv_c6 to conv_c10, matmul_c5 to matmul_c9.
 template <typename OpTy>
 static LogicalResult verifyEpilogue(OpTy op, int64_t channels) {
   auto perChannel = [&](Value value, StringRef name) -> LogicalResult {
@@ -98,7 +98,8 @@ static LogicalResult verifyEpilogue(OpTy op, int64_t channels) {
                                        << "], found " << value.getType();
   };
   if (failed(perChannel(op.getBias(), "bias")) ||
-      failed(perChannel(op.getScale(), "scale")))
+      failed(perChannel(op.getScale(), "scale")) ||
+      failed(perChannel(op.getSlope(), "slope")))
     return failure();
   if (Value residual = op.getResidual();
       residual && shapeOf(residual) != shapeOf(op.getOutput()))
@@ -107,6 +108,9 @@ static LogicalResult verifyEpilogue(OpTy op, int64_t channels) {
   if (!isEpilogueFunction(op.getFunction()))
     return op.emitOpError(
                "expected a unary function of docs/Numerics.md, found '")
+           << op.getFunction() << "'";
+  if (op.getSlope() && op.getFunction() != "leakyRelu")
+    return op.emitOpError("expected leakyRelu with a slope, found '")
            << op.getFunction() << "'";
   if (!op.getIntegerEpilogue())
     return success();

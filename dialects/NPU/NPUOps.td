@@ -23,7 +23,8 @@ class NPU_ConvOp<string mnemonic, list<string> layoutMethods,
               DeclareOpInterfaceMethods<NPU_LayoutInterface, layoutMethods>]> {
   let arguments = !con((ins
     NPU_Tensor:$x, NPU_Tensor:$w, Optional<NPU_Tensor>:$bias,
-    Optional<NPU_Tensor>:$scale, Optional<NPU_Tensor>:$residual,
+    Optional<NPU_Tensor>:$scale, Optional<NPU_Tensor>:$slope,
+    Optional<NPU_Tensor>:$residual,
     DenseI64ArrayAttr:$strides, DenseI64ArrayAttr:$pads,
     DenseI64ArrayAttr:$dilations, I64Attr:$group, StrAttr:$function,
     F32Attr:$alpha, F32Attr:$beta), factors,
@@ -32,7 +33,7 @@ class NPU_ConvOp<string mnemonic, list<string> layoutMethods,
   let results = (outs NPU_Tensor:$y);
   let assemblyFormat = [{
     `(` $x `,` $w (`bias` $bias^)? (`scale` $scale^)?
-    (`residual` $residual^)? `)` attr-dict `:` functional-type(operands, results)
+    (`slope` $slope^)? (`residual` $residual^)? `)` attr-dict `:` functional-type(operands, results)
   }];
   let hasVerifier = 1;
 }
@@ -47,7 +48,7 @@ def NPU_PeConvOp : NPU_ConvOp<"pe.conv", ["refuseOperand", "refuseResult"],
   let description = [{
     `acc = conv(x, w)` exactly (docs/Numerics.md, accumulate), then per output
     channel `* scale`, `+ bias`, `+ residual`, `function`, and conversion to
-    the result's storage. Spatial rank 1 to 3; `pads` lists all begins, then
+    the result's storage. With `slope` alpha is slope[o]. Spatial rank 1 to 3; `pads` lists all begins, then
     all ends. `packed_rows` rows of results are side by side in the columns of
     the array (docs/Machine.md 4).
 
@@ -69,6 +70,8 @@ def NPU_PeConvOp : NPU_ConvOp<"pe.conv", ["refuseOperand", "refuseResult"],
       weights.
     - npu_pe_conv_c9: with `pattern` the weights are stationary and streamed, the
       pattern is the machine's, and `packed_rows` is 1.
+    - npu_pe_conv_c10: `slope` is f32 of one element per output channel, the
+      function leakyRelu, and the factors are encoded.
 
     Example:
     ```mlir
@@ -100,7 +103,7 @@ def NPU_TcuConvOp : NPU_ConvOp<"tcu.conv", ["refuseResult"],
     Constraints:
     - npu_tcu_conv_c1: `x` and `w` have `!bfp.block` element types, or
       `x` integers of 8 bits and `w` signed ones of 8 or 16; spatial rank 1 or 2.
-    - npu_tcu_conv_c2: as npu_pe_conv_c2 to npu_pe_conv_c7.
+    - npu_tcu_conv_c2: as npu_pe_conv_c2 to npu_pe_conv_c7 and npu_pe_conv_c10.
     - npu_tcu_conv_c3: not both `scatter` and `issue_zeros`.
     - npu_tcu_conv_c4: the zero points of integer factors are 0, and no `scatter`
       takes integers: the units subtract nothing from what they skip.
@@ -129,13 +132,14 @@ def NPU_PeMatmulOp
     - npu_pe_matmul_c1: both operands have `!bfp.block` element types with the
       block axis along k, or both are integers of 8 or 16 bits.
     - npu_pe_matmul_c2: the result's shape is that of the product.
-    - npu_pe_matmul_c3: as npu_pe_conv_c4 to npu_pe_conv_c7.
+    - npu_pe_matmul_c3: as npu_pe_conv_c4 to npu_pe_conv_c7 and npu_pe_conv_c10.
 
     Example: `%y = npu.pe.matmul(%a, %b) {...} : (...) -> ...`
   }];
   let arguments = !con((ins
     NPU_Tensor:$x, NPU_Tensor:$w, Optional<NPU_Tensor>:$bias,
-    Optional<NPU_Tensor>:$scale, Optional<NPU_Tensor>:$residual,
+    Optional<NPU_Tensor>:$scale, Optional<NPU_Tensor>:$slope,
+    Optional<NPU_Tensor>:$residual,
     StrAttr:$function, F32Attr:$alpha, F32Attr:$beta,
     NPU_Decision<NPU_QuantAttr>:$quant,
     DefaultValuedOptionalAttr<NPU_StationaryAttr,
@@ -146,7 +150,7 @@ def NPU_PeMatmulOp
   let results = (outs NPU_Tensor:$y);
   let assemblyFormat = [{
     `(` $x `,` $w (`bias` $bias^)? (`scale` $scale^)?
-    (`residual` $residual^)? `)` attr-dict `:` functional-type(operands, results)
+    (`slope` $slope^)? (`residual` $residual^)? `)` attr-dict `:` functional-type(operands, results)
   }];
   let hasVerifier = 1;
 }

@@ -76,7 +76,8 @@ LogicalResult checkFunction(Operation *op, StringRef name) {
 template <typename Op>
 LogicalResult checkEpilogue(Op op, int64_t channels) {
   for (auto [name, value] : {std::pair{"bias", Value(op.getBias())},
-                             std::pair{"scale", Value(op.getScale())}}) {
+                             std::pair{"scale", Value(op.getScale())},
+                             std::pair{"slope", Value(op.getSlope())}}) {
     if (!value)
       continue;
     Type element = typeOf(value).getElementType();
@@ -93,6 +94,14 @@ LogicalResult checkEpilogue(Op op, int64_t channels) {
            << residual.getType();
   if (failed(checkFunction(op, op.getFunction())))
     return failure();
+  if (op.getSlope() &&
+      (op.getFunction() != "leakyRelu" ||
+       !typeOf(op.getSlope()).getElementType().isF32() ||
+       !bfp::isEncoded(op.getX().getType()))) // npu_pe_conv_c10
+    return op.emitOpError()
+           << "expects leakyRelu of encoded factors with slopes of f32, found '"
+           << op.getFunction() << "' of " << op.getX().getType()
+           << " with slopes of " << op.getSlope().getType();
   if (!op.getIntegerEpilogue())
     return success();
   return bfp::verifyIntegerEpilogue(op,

@@ -54,6 +54,8 @@ static void addProduct(PlanOp &plan, OpTy op) {
     plan.roles.push_back("bias");
   if (op.getScale())
     plan.roles.push_back("scale");
+  if (op.getSlope())
+    plan.roles.push_back("slope");
   if (op.getResidual())
     plan.roles.push_back("residual");
   plan.function =

@@ -13,6 +13,7 @@
 #include "ashlar/Machine/Transposes.h"
 #include "dialects/NN/NNOps.h"
 #include "dialects/NPU/NPUDialect.h"
+#include "llvm/ADT/TypeSwitch.h"
 #include "llvm/Support/MathExtras.h"
 
 #include <algorithm>
@@ -365,12 +366,31 @@ bool hasIntegerEpilogue(Operation *op) {
   return matmul && matmul.getIntegerEpilogue();
 }
 
+bool hasSlopes(Operation *op) {
+  return llvm::TypeSwitch<Operation *, bool>(op)
+      .Case<npu::PeConvOp, npu::TcuConvOp, npu::PeMatmulOp>(
+          [](auto product) { return bool(product.getSlope()); })
+      .Default([](Operation *) { return false; });
+}
+
+/// True if the drain adds a residual to the sums of the array.
+static bool addsResidual(Operation *op) {
+  if (auto conv = dyn_cast<npu::PeConvOp>(op))
+    return bool(conv.getResidual());
+  auto matmul = dyn_cast<npu::PeMatmulOp>(op);
+  return matmul && matmul.getResidual();
+}
+
 bool mayKeepActivations(Operation *op, const machine::Description &machine) {
   ProductShape product = productShape(op);
   int64_t positions = 1;
   for (int64_t extent : shapeOf(op->getResult(0)))
     positions *= extent;
   if (hasIntegerEpilogue(op) && !mayTurnBlocks(op, machine))
+    return false;
+  // The drain of such sums has the slopes at hand, the vector unit, which adds
+  // the residual, has not.
+  if (hasSlopes(op) && addsResidual(op))
     return false;
   return hasStreamedWeights(op) && storageOf(op->getOperand(0)).encoded &&
          product.groups == 1 && product.outputs > 0 &&

@@ -254,7 +254,8 @@ TileProblem tileProblem(Operation *op, const EncodedWeights &weights,
   splitColumns(problem, planStationary(product, machine), parts, machine);
   auto cluster = dyn_cast<npu::TcuConvOp>(op);
   problem.issuesZeros = issuesZeros || (cluster && cluster.getIssueZeros());
-  if (!problem.issuesZeros)
+  // Records say where a lane's sums are or what its slope is.
+  if (!problem.issuesZeros && !hasSlopes(op))
     balanceColumns(problem, weights);
   countEntries(problem, weights, machine);
   addScatterOf(problem, op, weights, machine);

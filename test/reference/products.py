@@ -39,8 +39,10 @@ def epilogue(acc, exponent, channel_axis, operands, function):
     v = functions.canonical(v)
     # JSON writes infinite parameters as strings, which float() reads.
     function = function or {}
-    return functions.unary(function.get("name", "copy"), v,
-                           float(function.get("alpha") or 0),
+    alpha = float(function.get("alpha") or 0)
+    if operands.get("slope") is not None:
+        alpha = along(operands["slope"].numbers(), channel_axis, v.ndim)
+    return functions.unary(function.get("name", "copy"), v, alpha,
                            float(function.get("beta") or 0))
 
 

@@ -158,6 +158,8 @@ bool mayTurnBlocks(mlir::Operation *op, const machine::Description &machine);
 
 /// True if what follows the sums of a product stays in integers.
 bool hasIntegerEpilogue(mlir::Operation *op);
+/// True if the parameter of the function differs by output channel (`slope`).
+bool hasSlopes(mlir::Operation *op);
 
 /// True if the activations of a product may be stationary: its weights are
 /// streamed, and one pass over the partitions can transpose the result.

@@ -135,10 +135,10 @@ private:
   Operation *product(bfp::ConvOp op) {
     auto conv = npu::PeConvOp::create(
         builder, op.getLoc(), op.getOutput().getType(), op.getX(), op.getW(),
-        op.getBias(), op.getScale(), op.getResidual(), op.getStridesAttr(),
-        op.getPadsAttr(), op.getDilationsAttr(), i64(op.getGroup()),
-        builder.getStringAttr(op.getFunction()), f32(op.getAlpha()),
-        f32(op.getBeta()));
+        op.getBias(), op.getScale(), op.getSlope(), op.getResidual(),
+        op.getStridesAttr(), op.getPadsAttr(), op.getDilationsAttr(),
+        i64(op.getGroup()), builder.getStringAttr(op.getFunction()),
+        f32(op.getAlpha()), f32(op.getBeta()));
     conv.setIntegerEpilogue(op.getIntegerEpilogue());
     return conv;
   }
@@ -146,7 +146,7 @@ private:
   Operation *product(bfp::MatmulOp op) {
     auto matmul = npu::PeMatmulOp::create(
         builder, op.getLoc(), op.getOutput().getType(), op.getA(), op.getB(),
-        op.getBias(), op.getScale(), op.getResidual(),
+        op.getBias(), op.getScale(), op.getSlope(), op.getResidual(),
         builder.getStringAttr(op.getFunction()), f32(op.getAlpha()),
         f32(op.getBeta()));
     matmul.setIntegerEpilogue(op.getIntegerEpilogue());
@@ -157,7 +157,7 @@ private:
     FloatAttr none = builder.getF32FloatAttr(0.0f);
     auto conv = npu::PeConvOp::create(
         builder, op.getLoc(), op.getOutput().getType(), op.getX(), op.getW(),
-        op.getBias(), op.getScale(), Value(), op.getStridesAttr(),
+        op.getBias(), op.getScale(), Value(), Value(), op.getStridesAttr(),
         op.getPadsAttr(), op.getDilationsAttr(), i64(op.getGroup()),
         builder.getStringAttr(op.getFunction()), none, none);
     return withZeroPoints(conv, op.getZeroPoint());
@@ -167,7 +167,8 @@ private:
     FloatAttr none = builder.getF32FloatAttr(0.0f);
     auto matmul = npu::PeMatmulOp::create(
         builder, op.getLoc(), op.getOutput().getType(), op.getA(), op.getB(),
-        Value(), Value(), Value(), builder.getStringAttr("copy"), none, none,
+        Value(), Value(), Value(), Value(), builder.getStringAttr("copy"), none,
+        none,
         npu::QuantAttr::get(builder.getContext(), op.getAZero(), op.getBZero(),
                             std::nullopt));
     return matmul;
@@ -199,8 +200,8 @@ private:
     FloatAttr zero = builder.getF32FloatAttr(0.0f);
     return withZeroPoints(npu::PeConvOp::create(
         builder, op.getLoc(), op.getY().getType(), op.getX(), op.getW(),
-        Value(), Value(), Value(), op.getStridesAttr(), op.getPadsAttr(),
-        op.getDilationsAttr(), i64(op.getGroup()),
+        Value(), Value(), Value(), Value(), op.getStridesAttr(),
+        op.getPadsAttr(), op.getDilationsAttr(), i64(op.getGroup()),
         builder.getStringAttr("copy"), zero, zero));
   }
 
@@ -208,7 +209,8 @@ private:
     FloatAttr zero = builder.getF32FloatAttr(0.0f);
     return withZeroPoints(npu::PeMatmulOp::create(
         builder, op.getLoc(), op.getY().getType(), op.getA(), op.getB(),
-        Value(), Value(), Value(), builder.getStringAttr("copy"), zero, zero));
+        Value(), Value(), Value(), Value(), builder.getStringAttr("copy"), zero,
+        zero));
   }
 
   template <typename Op>

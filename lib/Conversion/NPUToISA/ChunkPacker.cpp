@@ -308,12 +308,14 @@ std::vector<uint8_t> packParameters(const StreamedProduct &product,
                                     const ColumnTile &column,
                                     const EncodedWeights *weights) {
   std::vector<float> scale;
-  std::vector<uint32_t> bias;
+  std::vector<uint32_t> bias, slope;
   auto read = [&](auto op) {
     if (op.getScale())
       scale = analysis::constantFloats(op.getScale());
     if (op.getBias())
       bias = analysis::constantWords(op.getBias());
+    if (op.getSlope())
+      slope = analysis::constantWords(op.getSlope());
     if (op.getIntegerEpilogue())
       std::transform(bias.begin(), bias.end(), bias.begin(), alignedBias);
   };
@@ -334,9 +336,11 @@ std::vector<uint8_t> packParameters(const StreamedProduct &product,
     append32(bytes, std::bit_cast<uint32_t>(laneScale));
     append32(bytes, laneBias);
     append32(bytes, static_cast<uint32_t>(exponent));
-    append32(bytes, product.sources.empty()
-                        ? 0
-                        : static_cast<uint32_t>(product.sources[output]));
+    // Either a parameter of the function or a lane (act.drain).
+    uint32_t last = output < slope.size() ? slope[output] : 0;
+    if (!product.sources.empty())
+      last = static_cast<uint32_t>(product.sources[output]);
+    append32(bytes, last);
   }
   return bytes;
 }

@@ -164,7 +164,7 @@ private:
                                 op.getDilations(), op.getGroup());
     return bfp::ConvOp::create(
         builder, loc, type, op.getX(), op.getW(), op.getBias(), op.getScale(),
-        op.getResidual(), op.getStridesAttr(), op.getPadsAttr(),
+        op.getSlope(), op.getResidual(), op.getStridesAttr(), op.getPadsAttr(),
         op.getDilationsAttr(), op.getGroupAttr(), op.getFunctionAttr(),
         op.getAlphaAttr(), op.getBetaAttr(), op.getIntegerEpilogueAttr());
   }
@@ -180,10 +180,10 @@ private:
                                           *quant.getWZero());
     if (!bfp::isEncoded(op.getX().getType()))
       return nn::MatMulOp::create(builder, loc, type, op.getX(), op.getW());
-    return bfp::MatmulOp::create(builder, loc, type, op.getX(), op.getW(),
-                                 op.getBias(), op.getScale(), op.getResidual(),
-                                 op.getFunctionAttr(), op.getAlphaAttr(),
-                                 op.getBetaAttr(), op.getIntegerEpilogueAttr());
+    return bfp::MatmulOp::create(
+        builder, loc, type, op.getX(), op.getW(), op.getBias(), op.getScale(),
+        op.getSlope(), op.getResidual(), op.getFunctionAttr(),
+        op.getAlphaAttr(), op.getBetaAttr(), op.getIntegerEpilogueAttr());
   }
 
   Operation *function(npu::VecMapOp op) {

@@ -241,6 +241,7 @@ expectProduct(OpTy op, ArrayRef<const LayerOperand *> operands) {
   // Operand order of the operation: bias before scale.
   const Tensor *bias = take(op.getBias());
   const Tensor *scale = take(op.getScale());
+  const Tensor *slope = take(op.getSlope());
   const Tensor *residual = take(op.getResidual());
   std::optional<numerics::Function> function =
       numerics::parseFunction(op.getFunction());
@@ -268,7 +269,8 @@ expectProduct(OpTy op, ArrayRef<const LayerOperand *> operands) {
       v = numerics::shifted(v, bias->floats[channel]);
     if (residual)
       v = numerics::shifted(v, residual->floats[i]);
-    v = numerics::applied(v, *function, alpha, beta);
+    v = numerics::applied(v, *function, slope ? slope->floats[channel] : alpha,
+                          beta);
     result.exact.floats[i] = v.value;
     result.bound[i] = v.bound;
   }

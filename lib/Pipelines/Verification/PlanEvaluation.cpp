@@ -58,6 +58,7 @@ template <typename OpTy>
 void applyEpilogue(OpTy op, Tensor &sums, ArrayRef<const Tensor *> operands) {
   const Tensor *scale = operandOf(op, op.getScale(), operands);
   const Tensor *bias = operandOf(op, op.getBias(), operands);
+  const Tensor *slope = operandOf(op, op.getSlope(), operands);
   const Tensor *residual = operandOf(op, op.getResidual(), operands);
   std::optional<numerics::Function> function =
       numerics::parseFunction(op.getFunction());
@@ -72,7 +73,8 @@ void applyEpilogue(OpTy op, Tensor &sums, ArrayRef<const Tensor *> operands) {
       v += bias->floats[channel];
     if (residual)
       v += residual->floats[i];
-    sums.floats[i] = numerics::applyWide(*function, v, alpha, beta);
+    sums.floats[i] = numerics::applyWide(
+        *function, v, slope ? slope->floats[channel] : alpha, beta);
   }
 }
 

@@ -51,16 +51,17 @@ static Value convert(OpBuilder &builder, nn::ConvOp op) {
   FloatAttr zero = builder.getF32FloatAttr(0.0f);
   return ConvOp::create(builder, op.getLoc(), op.getY().getType(), op.getX(),
                         op.getW(), toF32(builder, op.getBias()), Value(),
-                        Value(), op.getStridesAttr(), op.getPadsAttr(),
+                        Value(), Value(), op.getStridesAttr(), op.getPadsAttr(),
                         op.getDilationsAttr(), op.getGroupAttr(),
                         builder.getStringAttr("copy"), zero, zero, UnitAttr());
 }
 
 static Value convert(OpBuilder &builder, nn::MatMulOp op) {
   FloatAttr zero = builder.getF32FloatAttr(0.0f);
-  return MatmulOp::create(
-      builder, op.getLoc(), op.getY().getType(), op.getA(), op.getB(), Value(),
-      Value(), Value(), builder.getStringAttr("copy"), zero, zero, UnitAttr());
+  return MatmulOp::create(builder, op.getLoc(), op.getY().getType(), op.getA(),
+                          op.getB(), Value(), Value(), Value(), Value(),
+                          builder.getStringAttr("copy"), zero, zero,
+                          UnitAttr());
 }
 
 namespace {

@@ -5,6 +5,7 @@
 // Assumption: one block per function, so that program order decides which of
 // two products is the later.
 
+#include "ScalarConstant.h"
 #include "ashlar/Analysis/NodeNames.h"
 #include "ashlar/Transforms/BFP/Passes.h"
 #include "dialects/BFP/BFPOps.h"
@@ -129,6 +130,8 @@ private:
   bool fuseResidual(OpTy op, OpOperand *use);
   template <typename OpTy>
   bool fuseFunction(OpTy op, OpOperand *use);
+  template <typename OpTy>
+  bool fuseSlope(OpTy op, OpOperand *use);
 
   template <typename OpTy>
   void fuseChannels(OpTy op) {
@@ -139,7 +142,8 @@ private:
   template <typename OpTy>
   void fuseTail(OpTy op) {
     for (OpOperand *use = getFusableUse(op); use; use = getFusableUse(op))
-      if (!fuseResidual(op, use) && !fuseFunction(op, use))
+      if (!fuseResidual(op, use) && !fuseFunction(op, use) &&
+          !fuseSlope(op, use))
         return;
   }
 };
@@ -221,6 +225,30 @@ bool FuseEpilogues::fuseFunction(OpTy op, OpOperand *use) {
   op.setAlphaAttr(unary.getAlphaAttr());
   op.setBetaAttr(unary.getBetaAttr());
   absorb(op, unary);
+  return true;
+}
+
+/// A prelu is a leakyRelu whose parameter differs by channel; one slope for all
+/// channels is the parameter itself.
+template <typename OpTy>
+bool FuseEpilogues::fuseSlope(OpTy op, OpOperand *use) {
+  auto prelu = dyn_cast<nn::PReluOp>(use->getOwner());
+  if (!prelu || use->get() != prelu.getA() || op.getFunction() != "copy")
+    return false;
+  OpBuilder builder(prelu);
+  Value slope = asChannels(builder, prelu.getB(),
+                           cast<RankedTensorType>(op.getOutput().getType()),
+                           getChannelAxis(op));
+  if (!slope)
+    return false;
+  op.setFunction("leakyRelu");
+  const bool one =
+      cast<RankedTensorType>(prelu.getB().getType()).getNumElements() == 1;
+  if (std::optional<float> all = scalarConstant(prelu.getB()); one && all)
+    op.setAlpha(APFloat(*all));
+  else
+    op.getSlopeMutable().assign(slope);
+  absorb(op, prelu);
   return true;
 }
 

@@ -53,6 +53,9 @@ public:
       : machine(machine), product(analysis::productShape(op)),
         x(storageOf(op->getOperand(0))), w(analysis::weightStorage(op)),
         function(analysis::drainFunction(op)) {
+    // Slopes are where the sums are: the drain applies them.
+    if (analysis::hasSlopes(op))
+      function = *machine::vecCostOf("copy");
     positions = 1;
     for (int64_t extent : analysis::shapeOf(op->getResult(0)))
       positions *= extent;

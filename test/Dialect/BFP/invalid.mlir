@@ -449,6 +449,30 @@ func.func @matmul_c8(%a: tensor<4x16x!bfp.block<mantissa = 8, block = 16, range 
 
 // -----
 
+func.func @conv_c10_function(%x: tensor<1x4x8x!bfp.block<mantissa = 8, block = 16, range = 7, axis = 1>>, %w: tensor<8x4x1x!bfp.block<mantissa = 8, block = 16, range = 7, axis = 1>>, %s: tensor<8xf32>) {
+  // expected-error@+1 {{expected leakyRelu with a slope, found 'relu'}}
+  %0 = bfp.conv %x, %w slope(%s) {strides = array<i64: 1>, pads = array<i64: 0, 0>, dilations = array<i64: 1>, function = "relu"} : (tensor<1x4x8x!bfp.block<mantissa = 8, block = 16, range = 7, axis = 1>>, tensor<8x4x1x!bfp.block<mantissa = 8, block = 16, range = 7, axis = 1>>, tensor<8xf32>) -> tensor<1x8x8xf32>
+  return
+}
+
+// -----
+
+func.func @conv_c10_shape(%x: tensor<1x4x8x!bfp.block<mantissa = 8, block = 16, range = 7, axis = 1>>, %w: tensor<8x4x1x!bfp.block<mantissa = 8, block = 16, range = 7, axis = 1>>, %s: tensor<4xf32>) {
+  // expected-error@+1 {{expected slope of shape [8], found 'tensor<4xf32>'}}
+  %0 = bfp.conv %x, %w slope(%s) {strides = array<i64: 1>, pads = array<i64: 0, 0>, dilations = array<i64: 1>, function = "leakyRelu"} : (tensor<1x4x8x!bfp.block<mantissa = 8, block = 16, range = 7, axis = 1>>, tensor<8x4x1x!bfp.block<mantissa = 8, block = 16, range = 7, axis = 1>>, tensor<4xf32>) -> tensor<1x8x8xf32>
+  return
+}
+
+// -----
+
+func.func @matmul_c9(%a: tensor<4x16x!bfp.block<mantissa = 8, block = 16, range = 7, axis = 1>>, %b: tensor<16x8x!bfp.block<mantissa = 8, block = 16, range = 7, axis = 0>>, %s: tensor<8xf32>) {
+  // expected-error@+1 {{expected leakyRelu with a slope, found 'copy'}}
+  %0 = bfp.matmul %a, %b slope(%s) : (tensor<4x16x!bfp.block<mantissa = 8, block = 16, range = 7, axis = 1>>, tensor<16x8x!bfp.block<mantissa = 8, block = 16, range = 7, axis = 0>>, tensor<8xf32>) -> tensor<4x8xf32>
+  return
+}
+
+// -----
+
 func.func @arithmetic_c1(%a: tensor<4x16x!bfp.block<mantissa = 8, block = 16, range = 7, axis = 1>>) {
   // expected-error@+1 {{expected add, sub, mul or div, found 'max'}}
   %0 = bfp.arithmetic "max"(%a, %a) : (tensor<4x16x!bfp.block<mantissa = 8, block = 16, range = 7, axis = 1>>, tensor<4x16x!bfp.block<mantissa = 8, block = 16, range = 7, axis = 1>>) -> tensor<4x16x!bfp.block<mantissa = 8, block = 16, range = 7, axis = 1>>

@@ -207,6 +207,14 @@ func.func @pe_conv_c5(%x: tensor<1x4x2x2xi8>, %w: tensor<4x4x1x1xi8>) {
 
 // -----
 
+func.func @pe_conv_c10(%x: tensor<1x4x2x2xi8>, %w: tensor<4x4x1x1xi8>, %s: tensor<4xf32>) {
+  // expected-error@+1 {{expects leakyRelu of encoded factors with slopes of f32, found 'leakyRelu' of 'tensor<1x4x2x2xi8>'}}
+  %0 = npu.pe.conv(%x, %w slope %s) {strides = array<i64: 1, 1>, pads = array<i64: 0, 0, 0, 0>, dilations = array<i64: 1, 1>, group = 1 : i64, function = "leakyRelu", alpha = 0.0 : f32, beta = 0.0 : f32} : (tensor<1x4x2x2xi8>, tensor<4x4x1x1xi8>, tensor<4xf32>) -> tensor<1x4x2x2xi32>
+  return
+}
+
+// -----
+
 !x = tensor<1x4x1x2x2x!bfp.block<mantissa = 8, block = 16, range = 7, axis = 1>>
 !w = tensor<4x4x1x1x1x!bfp.block<mantissa = 8, block = 16, range = 7, axis = 1>>
 func.func @tcu_conv_c1(%x: !x, %w: !w) {

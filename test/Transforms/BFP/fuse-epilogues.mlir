@@ -101,6 +101,44 @@ func.func @integers(%a: tensor<5x3xi8>, %b: tensor<3x2xi8>) -> tensor<5x2xi32> {
   return %0 : tensor<5x2xi32>
 }
 
+// A prelu behind a residual, with one slope per output channel.
+// CHECK-LABEL: func @slopes
+func.func @slopes(%x: tensor<1x4x8x8xf32>, %w: tensor<4x4x1x1xf32>) -> tensor<1x4x8x8xf32> {
+  %s = nn.constant dense<[[[0.5]], [[-1.0]], [[2.0]], [[0.0]]]> : tensor<4x1x1xf32>
+  // CHECK: %[[SLOPE:.*]] = nn.constant dense<[5.000000e-01, -1.000000e+00, 2.000000e+00, 0.000000e+00]> : tensor<4xf32>
+  // CHECK: bfp.conv %{{.*}}, %{{.*}} slope(%[[SLOPE]]) residual(%{{.*}}) {{.*}}function = "leakyRelu"
+  // CHECK-NEXT: return
+  %0 = nn.conv %x, %w {strides = array<i64: 1, 1>, pads = array<i64: 0, 0, 0, 0>, dilations = array<i64: 1, 1>}
+    : (tensor<1x4x8x8xf32>, tensor<4x4x1x1xf32>) -> tensor<1x4x8x8xf32>
+  %1 = nn.add %0, %x : (tensor<1x4x8x8xf32>, tensor<1x4x8x8xf32>) -> tensor<1x4x8x8xf32>
+  %2 = nn.prelu %1, %s : (tensor<1x4x8x8xf32>, tensor<4x1x1xf32>) -> tensor<1x4x8x8xf32>
+  return %2 : tensor<1x4x8x8xf32>
+}
+
+// One slope for all channels is the function's own parameter.
+// CHECK-LABEL: func @one_slope
+func.func @one_slope(%a: tensor<5x3xf32>, %b: tensor<3x2xf32>) -> tensor<5x2xf32> {
+  %s = nn.constant dense<0.25> : tensor<1xf32>
+  // CHECK: bfp.matmul %{{.*}}, %{{.*}} {alpha = 2.500000e-01 : f32, function = "leakyRelu"}
+  // CHECK-NEXT: return
+  %0 = nn.matmul %a, %b : (tensor<5x3xf32>, tensor<3x2xf32>) -> tensor<5x2xf32>
+  %1 = nn.prelu %0, %s : (tensor<5x2xf32>, tensor<1xf32>) -> tensor<5x2xf32>
+  return %1 : tensor<5x2xf32>
+}
+
+// Slopes along another axis, and a product that is the slope, stay apart.
+// CHECK-LABEL: func @other_slopes
+func.func @other_slopes(%a: tensor<5x3xf32>, %b: tensor<3x2xf32>) -> (tensor<5x2xf32>, tensor<5x2xf32>) {
+  %s = nn.constant dense<[[0.5], [1.0], [2.0], [3.0], [4.0]]> : tensor<5x1xf32>
+  %t = nn.constant dense<[0.5, 1.0]> : tensor<2xf32>
+  // CHECK-COUNT-2: nn.prelu
+  %0 = nn.matmul %a, %b : (tensor<5x3xf32>, tensor<3x2xf32>) -> tensor<5x2xf32>
+  %1 = nn.prelu %0, %s : (tensor<5x2xf32>, tensor<5x1xf32>) -> tensor<5x2xf32>
+  %2 = nn.matmul %a, %b : (tensor<5x3xf32>, tensor<3x2xf32>) -> tensor<5x2xf32>
+  %3 = nn.prelu %t, %2 : (tensor<2xf32>, tensor<5x2xf32>) -> tensor<5x2xf32>
+  return %1, %3 : tensor<5x2xf32>, tensor<5x2xf32>
+}
+
 // CHECK: #[[CONV:.*]] = loc("Conv_0")
 // CHECK: #[[RELU:.*]] = loc("Relu_1")
 // CHECK: #[[$CONV_RELU]] = loc(fused[#[[CONV]], #[[RELU]]])

@@ -27,10 +27,11 @@ def FuseEpilogues : Pass<"ashlar-bfp-fuse-epilogues", "::mlir::ModuleOp"> {
     Follows chains of single uses after `bfp.conv` and `bfp.matmul` and absorbs,
     in the order of docs/Numerics.md 6, a multiplication by a constant per
     output channel, the addition of a constant per output channel, the addition
-    of a tensor of the result's shape, and one unary function. Only binary32
-    chains fuse, so the fused op gives the bits of the chain. Of two products
-    that meet in an addition the later absorbs it: the other is then available
-    earlier, and no cycle can arise. Locations are fused, the product's first.
+    of a tensor of the result's shape, and one unary function or a prelu with a
+    constant slope per output channel or for all. Only binary32 chains fuse, so
+    the fused op gives the bits of the chain. Of two products that meet in an
+    addition the later absorbs it: the other is then available earlier, and no
+    cycle can arise. Locations are fused, the product's first.
   }];
   let statistics = [
     Statistic<"numFused", "num-fused", "Operations absorbed">];

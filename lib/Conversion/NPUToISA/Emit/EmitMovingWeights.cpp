@@ -29,7 +29,7 @@ namespace {
 
 /// Epilogue operands and function of either product operation.
 struct Epilogue {
-  Value scale, bias, residual;
+  Value scale, bias, slope, residual;
   bool integer = false;
   MapParameters function;
 };
@@ -39,6 +39,7 @@ Epilogue epilogueOf(Operation *op) {
   auto read = [&](auto product) {
     epilogue.scale = product.getScale();
     epilogue.bias = product.getBias();
+    epilogue.slope = product.getSlope();
     epilogue.residual = product.getResidual();
     epilogue.integer = product.getIntegerEpilogue();
     epilogue.function.alpha = product.getAlpha().convertToFloat();
@@ -323,16 +324,20 @@ void MovingWeightsEmitter::emitDrain(const ColumnTile &chunk, int64_t first,
   generator.builder.emit(drain);
 }
 
-/// Encoded along the free axis, or f32 before residual and function.
+/// Encoded along the free axis, or f32 before residual and function; the
+/// slopes of a function are in the records, and no residual is in between
+/// (analysis::mayKeepActivations).
 void MovingWeightsEmitter::setResult(isa::ActDrain &drain,
                                      const ColumnTile &chunk, int64_t first) {
   setResultType(generator, tile.op, transposed.type, drain);
-  if (transposesWholeBlocks) {
+  if (transposesWholeBlocks || epilogue.slope) {
     drain.function = epilogue.function.function;
     drain.alpha = epilogue.function.alpha;
     drain.beta = epilogue.function.beta;
-    drain.dstOrientation = isa::Orientation::F;
+    drain.alphaFromParam = bool(epilogue.slope);
   }
+  if (transposesWholeBlocks)
+    drain.dstOrientation = isa::Orientation::F;
   drain.dstPart = transposed.part + first;
   drain.dstOffset = transposed.base + chunk.firstOutput * transposed.strides[1];
   drain.dstStride2 = static_cast<int32_t>(transposed.strides[1]);
@@ -405,9 +410,10 @@ void MovingWeightsEmitter::finish(const View &straight) {
     add.function = isa::Function::Add;
     emitMap(generator, straight, &tile.operands.back(), straight, add);
   }
+  MapParameters last = epilogue.slope ? MapParameters() : epilogue.function;
   if (tile.result.type.encoded)
-    epilogue.function.target = generator.resultScale(tile.op);
-  emitMap(generator, straight, nullptr, tile.result, epilogue.function);
+    last.target = generator.resultScale(tile.op);
+  emitMap(generator, straight, nullptr, tile.result, last);
 }
 
 } // namespace

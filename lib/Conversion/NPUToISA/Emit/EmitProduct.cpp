@@ -476,6 +476,7 @@ void setEpilogue(Operation *op, isa::ActDrain &drain) {
   auto read = [&](auto product) {
     drain.hasScale = bool(product.getScale());
     drain.hasBias = bool(product.getBias());
+    drain.alphaFromParam = bool(product.getSlope());
     drain.resMode = bool(product.getResidual());
     if (product.getIntegerEpilogue()) {
       drain.mode = isa::DrainMode::Block;

@@ -273,7 +273,7 @@ struct ChooseClusterPass : impl::ChooseClusterBase<ChooseClusterPass> {
     OpBuilder builder(conv);
     auto tcu = TcuConvOp::create(
         builder, conv.getLoc(), conv.getY().getType(), conv.getX(), conv.getW(),
-        conv.getBias(), conv.getScale(), conv.getResidual(),
+        conv.getBias(), conv.getScale(), conv.getSlope(), conv.getResidual(),
         conv.getStridesAttr(), conv.getPadsAttr(), conv.getDilationsAttr(),
         conv.getGroupAttr(), conv.getFunctionAttr(), conv.getAlphaAttr(),
         conv.getBetaAttr());
