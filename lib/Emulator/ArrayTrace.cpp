@@ -15,6 +15,16 @@ using namespace ashlar::emulator;
 /// Events of one run that are kept; a trace is for looking at small programs.
 static constexpr size_t maxEvents = size_t(1) << 22;
 
+/// Whether a drain takes an entry: those past the last of several results side
+/// by side stay where they are.
+static bool takes(const isa::ActDrain &op, uint64_t step, uint64_t column) {
+  if (op.groupLanes == 0)
+    return true;
+  const uint64_t results = op.cols / op.groupLanes;
+  return step / op.n2 % op.n1 * results + column / op.groupLanes < op.validN1;
+}
+static bool takes(const isa::PeMatmul &, uint64_t, uint64_t) { return true; }
+
 /// Events of one PSUM pattern, step by step.
 template <typename Op>
 static void addEntries(LoadedProgram::Impl &impl, uint32_t index, const Op &op,
@@ -26,6 +36,8 @@ static void addEntries(LoadedProgram::Impl &impl, uint32_t index, const Op &op,
   pattern.forRuns(0, pattern.size(), [&](uint64_t k, int64_t at, uint64_t n) {
     for (uint64_t i = 0; i < n; ++i, at += op.psumStride2)
       for (uint32_t c = 0; c < op.cols; ++c) {
+        if (!takes(op, k + i, c))
+          continue;
         const auto entry =
             static_cast<uint32_t>(op.psum + static_cast<uint64_t>(at));
         result.arrayTrace.push_back({index, kind, static_cast<uint32_t>(k + i),

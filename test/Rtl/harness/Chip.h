@@ -45,8 +45,8 @@ struct Record {
 
 /// Sizes that are fixed when the machine is verilated.
 struct Sizes {
-  unsigned rows, columns, partitions, bytes, group, granularity, entries, dram,
-      scales;
+  unsigned rows, columns, partitions, bytes, group, granularity, multiplex,
+      entries, dram, scales;
 };
 
 class Chip {

@@ -20,6 +20,21 @@ static uint64_t drawn(Dice &dice, std::initializer_list<int> values) {
   return static_cast<uint64_t>(dice.of(values));
 }
 
+/// Some arrays take N:M weights.
+static void drawMultiplexers(Dice &dice, const Sizes &sizes,
+                             machine::PeArray &pe) {
+  if (sizes.multiplex < 2 || !dice.chance(40))
+    return;
+  pe.patternGroup = 2;
+  while (2 * pe.patternGroup <= sizes.multiplex && dice.chance(50))
+    pe.patternGroup *= 2;
+  pe.patternKept = pe.patternGroup / 2;
+  while (pe.patternKept > 1 && dice.chance(40))
+    pe.patternKept /= 2;
+  pe.patternRowsPerCycle =
+      static_cast<uint64_t>(dice.between(1, sizes.rows + 1));
+}
+
 machine::Description rtl::drawMachine(Dice &dice, const Sizes &sizes,
                                       const Prices &prices) {
   machine::Description d;
@@ -43,6 +58,7 @@ machine::Description rtl::drawMachine(Dice &dice, const Sizes &sizes,
   d.pe.shadowSet = dice.chance(80);
   d.act.lanes = static_cast<uint64_t>(dice.between(1, sizes.columns + 2));
   d.act.latency = static_cast<uint64_t>(dice.between(0, 40));
+  drawMultiplexers(dice, sizes, d.pe);
   if (prices.copies) {
     d.dma.setupCycles = drawn(dice, {0, 1, 8, 30});
     d.dma.onchipLatency = drawn(dice, {0, 3, 32});
@@ -172,7 +188,8 @@ static int64_t roomOf(const Draft &draft, isa::Memory memory) {
   case isa::Memory::Xr:
     return static_cast<int64_t>(2 * draft.machine.xr.registers);
   default:
-    return static_cast<int64_t>(draft.image.size());
+    return static_cast<int64_t>(draft.image.size() -
+                                patternBytes(draft.machine));
   }
 }
 

@@ -127,7 +127,9 @@ isa::PeLoad rtl::drawLoad(Dice &dice, const Description &machine) {
 /// Row groups: lanes of pixels, some of them padding.
 static void drawGroups(Dice &dice, const Description &machine,
                        isa::PeMatmul &op, const isa::PeLoad &load) {
-  const uint64_t most = machine.pe.rows / machine.pe.rowGroupGranularity;
+  uint64_t most = machine.pe.rows / machine.pe.rowGroupGranularity;
+  if (load.pattern)
+    most = std::min(most, machine.pe.rows / machine.pe.patternGroup);
   if (op.mode == OperandMode::Select || most < 2 || !dice.chance(45) ||
       op.orientation == isa::Orientation::F ||
       machine.sb.partitions < machine.pe.rows)
@@ -146,7 +148,7 @@ static void drawGroups(Dice &dice, const Description &machine,
   op.n2 = positive(dice, 5);
   op.validW = positive(dice, int64_t(op.n2) * groups);
   op.shift = static_cast<int32_t>(dice.between(-2, 4));
-  op.skip = dice.chance(40) ? positive(dice, 4) : 0;
+  op.skip = !load.pattern && dice.chance(40) ? positive(dice, 4) : 0;
   op.lo2 = static_cast<int32_t>(dice.between(0, 2));
   op.hi2 = static_cast<int32_t>(dice.between(op.lo2, 12));
   op.stride2 = static_cast<int32_t>(bytesOf(op.type, op.mantissa));
@@ -160,6 +162,7 @@ isa::PeMatmul rtl::drawMatmul(Dice &dice, const Description &machine,
             : load.mode == OperandMode::Bfp  ? OperandMode::Int
                                              : OperandMode::Bfp;
   drawOperand(dice, op);
+  op.pattern = load.pattern;
   op.rows = load.rows;
   op.cols = dice.chance(80)
                 ? load.cols
@@ -231,13 +234,33 @@ static void drawResult(Dice &dice, isa::ActDrain &op) {
   op.dstXrClear = dice.chance(30);
 }
 
+/// Partitions of a result, and results along dimension 1.
+static int64_t lanesOf(const isa::ActDrain &op) {
+  return op.groupLanes ? op.groupLanes : op.cols;
+}
+static uint32_t rowsOf(const isa::ActDrain &op) {
+  return op.groupLanes ? op.validN1 : op.n1;
+}
+
+/// Sometimes several results side by side in the columns, the last step with
+/// fewer than the others.
+static void drawResultGroups(Dice &dice, isa::ActDrain &op) {
+  if (op.mode == isa::DrainMode::Raw64 || !dice.chance(30))
+    return;
+  const uint32_t groups = positive(dice, op.cols);
+  if (op.cols % groups != 0)
+    return;
+  op.groupLanes = op.cols / groups;
+  op.validN1 = (op.n1 - 1) * groups + positive(dice, groups);
+}
+
 /// A residual of type `op.resType`.
 static void drawResidual(Dice &dice, const Description &machine,
                          isa::ActDrain &op) {
   op.resMode = true;
   if (op.resType == ElemType::Bfp)
     op.resMantissa = static_cast<uint32_t>(dice.between(3, 16));
-  const uint32_t n[3] = {op.n0, op.n1, op.n2};
+  const uint32_t n[3] = {op.n0, rowsOf(op), op.n2};
   const int64_t bytes = bytesOf(op.resType, op.resMantissa);
   const Loops loops = drawApart(dice, n, bytes);
   int64_t offset = 0;
@@ -247,8 +270,8 @@ static void drawResidual(Dice &dice, const Description &machine,
   op.resStride0 = loops.stride[0];
   op.resStride1 = loops.stride[1];
   op.resStride2 = loops.stride[2];
-  op.resPart = static_cast<uint32_t>(
-      dice.between(0, static_cast<int64_t>(machine.sb.partitions) - op.cols));
+  op.resPart = static_cast<uint32_t>(dice.between(
+      0, static_cast<int64_t>(machine.sb.partitions) - lanesOf(op)));
 }
 
 /// Scale, bias, residual and function of mode f32.
@@ -279,7 +302,7 @@ static void drawEpilogue(Dice &dice, const Description &machine,
 static void drawPlace(Dice &dice, const Description &machine,
                       isa::ActDrain &op) {
   const int64_t bytes = bytesOf(op.dstType, op.dstMantissa);
-  const uint32_t n[3] = {op.n0, op.n1, op.n2};
+  const uint32_t n[3] = {op.n0, rowsOf(op), op.n2};
   Loops loops = drawApart(dice, n, bytes);
   if (op.dstOrientation == isa::Orientation::F)
     loops.stride[2] = static_cast<int32_t>(bytes);
@@ -287,8 +310,8 @@ static void drawPlace(Dice &dice, const Description &machine,
   int64_t offset = 0;
   place(dice, loops, bytes,
         static_cast<int64_t>(machine.sb.bytesPerPartition) - 128, offset);
-  int64_t part =
-      dice.between(0, static_cast<int64_t>(machine.sb.partitions) - op.cols);
+  int64_t part = dice.between(0, static_cast<int64_t>(machine.sb.partitions) -
+                                     lanesOf(op));
   if (op.dstType == ElemType::Bfp)
     part -= part % std::max<int64_t>(8, static_cast<int64_t>(machine.xmGroup));
   if (op.dstOrientation == isa::Orientation::F)
@@ -321,6 +344,7 @@ isa::ActDrain rtl::drawDrain(Dice &dice, const Description &machine,
                   : dice.of({isa::DrainMode::F32, isa::DrainMode::F32,
                              isa::DrainMode::F32, isa::DrainMode::Int,
                              isa::DrainMode::Block, isa::DrainMode::Raw64});
+  drawResultGroups(dice, op);
   op.paramPart = 0;
   op.paramOffset = static_cast<uint32_t>(machine.sb.bytesPerPartition - 128 +
                                          16 * dice.between(0, 7));
@@ -345,8 +369,8 @@ isa::ActDrain rtl::drawDrain(Dice &dice, const Description &machine,
   }
   if (op.mode == isa::DrainMode::F32) {
     drawEpilogue(dice, machine, op);
-    if (op.dstType == ElemType::Bfp && op.n0 == 1 && op.n1 == 1 &&
-        dice.chance(40))
+    if (op.dstType == ElemType::Bfp && op.groupLanes == 0 && op.n0 == 1 &&
+        op.n1 == 1 && dice.chance(40))
       op.dstOrientation = isa::Orientation::F;
   } else if (op.mode == isa::DrainMode::Int) {
     op.hasBias = dice.chance(50);
@@ -372,7 +396,7 @@ isa::ActDrain rtl::drawDrain(Dice &dice, const Description &machine,
       drawResidual(dice, machine, op);
     else
       op.resType = ElemType::F32;
-    if (op.n0 == 1 && op.n1 == 1 && dice.chance(30))
+    if (op.groupLanes == 0 && op.n0 == 1 && op.n1 == 1 && dice.chance(30))
       op.dstOrientation = isa::Orientation::F;
   }
   drawPlace(dice, machine, op);

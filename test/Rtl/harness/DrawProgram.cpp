@@ -53,8 +53,12 @@ static Operations drawTranspose(Dice &dice, const Draft &draft) {
 static Operations drawProducts(Dice &dice, const Draft &draft, bool drains) {
   if (drains && dice.chance(25))
     return drawTranspose(dice, draft);
-  const isa::PeLoad load = drawLoad(dice, draft.machine);
-  Operations group = {load, isa::PeSwap{}};
+  isa::PeLoad load = drawLoad(dice, draft.machine);
+  Operations group;
+  if (const auto weights = drawPruned(dice, draft, load))
+    group.push_back(*weights);
+  group.push_back(load);
+  group.push_back(isa::PeSwap{});
   Operations after; // drains after the next stream
   for (int64_t n = dice.between(1, drains ? 2 : 4); n > 0; --n) {
     const isa::PeMatmul matmul = drawMatmul(dice, draft.machine, load);
@@ -96,6 +100,7 @@ Draft rtl::drawProgram(uint64_t seed, llvm::StringRef block, const Sizes &sizes,
     Draft draft;
     draft.machine = drawMachine(dice, sizes, prices);
     draft.image = drawImage(dice, draft.machine, sizes.dram);
+    drawWeights(dice, draft);
     fillMemories(dice, draft);
     draft.lateSignals = dice.chance(30);
     const int64_t length = dice.between(6, block == "dma"               ? 30

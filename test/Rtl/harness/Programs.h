@@ -8,6 +8,7 @@
 
 #include "Chip.h"
 #include "ashlar/Isa/Instruction.h"
+#include <optional>
 #include <random>
 
 namespace ashlar::rtl {
@@ -18,6 +19,9 @@ struct Draft {
   std::vector<uint8_t> image; ///< Of DRAM.
   std::vector<isa::Instruction> operations;
   size_t fixed = 0; ///< The first ones, which fill the memories.
+  /// Elements of N:M weights that are pruned have this value: 0, or the zero
+  /// point of their loads.
+  int32_t pruned = 0;
   /// Signals of the array stand after the waits of its next operation, where
   /// nothing needs them before that.
   bool lateSignals = false;
@@ -60,12 +64,22 @@ machine::Description drawMachine(Dice &dice, const Sizes &sizes,
 std::vector<uint8_t> drawImage(Dice &dice, const machine::Description &machine,
                                size_t bytes);
 
+/// The last bytes of the image: an operand of N:M weights in words of two
+/// bytes, a row of the array after the other. Random copies leave them alone.
+uint64_t patternBytes(const machine::Description &machine);
+/// Draws `pruned` and writes the operand into the image.
+void drawWeights(Dice &dice, Draft &draft);
+
 /// Copies that fill SB and XM from the image, and registers 0 to 7.
 void fillMemories(Dice &dice, Draft &draft);
 
 // One random operation or group of operations.
 isa::Instruction drawCopy(Dice &dice, const Draft &draft);
 isa::PeLoad drawLoad(Dice &dice, const machine::Description &machine);
+/// Makes \p load one of N:M weights, now and then: returns the copy of such
+/// weights that it has to follow.
+std::optional<isa::DmaCopy> drawPruned(Dice &dice, const Draft &draft,
+                                       isa::PeLoad &load);
 isa::PeMatmul drawMatmul(Dice &dice, const machine::Description &machine,
                          const isa::PeLoad &load);
 isa::ActDrain drawDrain(Dice &dice, const machine::Description &machine,

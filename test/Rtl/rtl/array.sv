@@ -14,11 +14,15 @@
 // multiply a column in the same cycles, with the stationary words of the first.
 // Their sums leave early and wait until the R-th row would have summed. Streams
 // of different numbers of groups have pipelines (`planes`) of their own here.
+//
+// With N:M weights the copies of the operand are row groups too. Their cells get
+// the M moving elements of their words and pick one.
 
 module array #(
     int R = 8,
     int C = 4,
     int GRANULARITY = 2,
+    int MULTIPLEX = 8,  // Inputs of a cell's multiplexer; 1: it has none.
     int STREAMS = 256
 ) (
     input logic reset,
@@ -32,8 +36,8 @@ module array #(
   import numerics::*;
 
   localparam int Q = 5;
-  localparam int PLANES = $clog2(R / GRANULARITY) + 1;
-  localparam int GROUPS = R / GRANULARITY;
+  localparam int GROUPS = MULTIPLEX > 1 ? R : R / GRANULARITY;
+  localparam int PLANES = $clog2(GROUPS) + 1;
   localparam int RING = 4 * R;
 
   // What goes with a moving element.
@@ -42,6 +46,7 @@ module array #(
     logic select;
     logic second;          // Which set it meets.
     logic top;          // The stationary digit is the highest one.
+    logic pattern;      // The word picks from the multiplexer.
     logic [5:0] low;    // Its lowest bit.
     logic [7:0] shift;  // Of the product, without the stationary exponent.
     logic [7:0] stream;
@@ -49,11 +54,20 @@ module array #(
     logic [19:0] step;
   } tag_t;
 
+  // What a multiplexer picks from: a digit, and the exponent of its element.
+  typedef struct packed {
+    int signed digit;
+    logic [7:0] up;
+  } choice_t;
+  typedef choice_t [MULTIPLEX-1:0] choices_t;
+
   // The pipelines.
   int moving[PLANES][R][C];
   tag_t tag[PLANES][R][C];
   longint signed sum[PLANES][R][C];
   int entering[PLANES][R][RING];      // Elements on their way to column 0.
+  choices_t choices[PLANES][R][C];    // The same for N:M weights.
+  choices_t entering_choices[PLANES][R][RING];
   tag_t entering_tag[PLANES][R][RING];
   longint signed leaving[C][GROUPS][RING];  // Sums on their way to PSUM.
   tag_t leaving_tag[C][GROUPS][RING];
@@ -67,6 +81,7 @@ module array #(
   int stream_n2[STREAMS];
   int stream_columns[STREAMS];
   int stream_groups[STREAMS];
+  int stream_copies[STREAMS];   // Of N:M weights.
   int stream_in_turn[STREAMS];  // Groups that get their elements in one cycle.
   int stream_width[STREAMS];    // Results of a row.
   int stream_index[STREAMS];
@@ -84,7 +99,7 @@ module array #(
   int unsigned row_free_at[R];  // When the last stream has entered a row.
   int scale;
   logic second;
-  int plane, pitch;
+  int plane, pitch, lane_pitch, copies;
 
   function automatic int operand_bits(input int mode, input int elem,
                                       input int mantissa);
@@ -108,6 +123,11 @@ module array #(
       y = rest;
     end
     return x;
+  endfunction
+  // Neighbours of a row that a step takes at once: as many as the array has
+  // copies of N:M weights.
+  function automatic int copies_of(input logic pattern);
+    return pattern ? int'(ctl.pe_pattern_group / ctl.pe_pattern_kept) : 1;
   endfunction
   // Cycles that a step takes per pass: a column takes so many sums at a time,
   // and a partition gives one element at a time to the groups that read it.
@@ -186,58 +206,90 @@ module array #(
     if (w >= int'(`PE_MATMUL_validW(x)) ||
         !in_range(pixel, int'(`PE_MATMUL_lo2(x)), int'(`PE_MATMUL_hi2(x)))) return '0;
     // The ingress rotates lanes of partitions to groups.
-    return fetch(int'(`PE_MATMUL_part(x)) + pixel % int'(`PE_MATMUL_groups(x)) * pitch + i,
+    return fetch(int'(`PE_MATMUL_part(x)) + pixel % int'(`PE_MATMUL_groups(x)) * lane_pitch + i,
                  at + pixel / int'(`PE_MATMUL_groups(x)) * int'(`PE_MATMUL_stride2(x)));
+  endfunction
+
+  // Row of cells `r` in a step: its element, or those of its multiplexer.
+  function automatic void feed(input int r, input int slot, input int i0,
+                               input int i1, input int i2, input int left,
+                               input tag_t t);
+    int g, first, at;
+    element_t e;
+    tag_t own;
+    choices_t all;
+    own = t;
+    if (!t.pattern) begin
+      e = element(r % pitch, r / pitch, i0, i1, i2);
+      own.shift = t.shift + e.up;
+      entering[plane][r][slot] = digit_of(e.m, left, int'(left_digits));
+    end else begin
+      g = r / pitch;
+      first = r % pitch / int'(ctl.pe_pattern_kept) * int'(ctl.pe_pattern_group);
+      at = i2 * copies + g / int'(`PE_MATMUL_groups(x));
+      all = '0;
+      for (int m = 0; m < int'(ctl.pe_pattern_group); m++) begin
+        e = at < int'(`PE_MATMUL_n2(x))
+            ? element(first + m, g % int'(`PE_MATMUL_groups(x)), i0, i1, at) : '0;
+        all[m].digit = digit_of(e.m, left, int'(left_digits));
+        all[m].up = e.up;
+      end
+      entering_choices[plane][r][slot] = all;
+    end
+    entering_tag[plane][r][slot] = own;
   endfunction
 
   // Step `done` enters: row r of a group r cycles later.
   function automatic void enter();
-    int pass, step, i0, i1, i2, slot, left, right;
+    int pass, step, row_steps, i0, i1, i2, left, right;
     tag_t t;
-    element_t e;
     pass = int'(done / (steps * hold));
     step = int'(done % (steps * hold) / hold);
     if (done % hold != 0) return;
     left = pass / int'(right_digits);
     right = pass % int'(right_digits);
-    i2 = step % int'(`PE_MATMUL_n2(x));
-    i1 = step / int'(`PE_MATMUL_n2(x)) % int'(`PE_MATMUL_n1(x));
-    i0 = step / int'(`PE_MATMUL_n2(x)) / int'(`PE_MATMUL_n1(x));
+    row_steps = ceil_div(int'(`PE_MATMUL_n2(x)), copies);
+    i2 = step % row_steps;
+    i1 = step / row_steps % int'(`PE_MATMUL_n1(x));
+    i0 = step / row_steps / int'(`PE_MATMUL_n1(x));
     t.valid = 1;
     t.select = int'(`PE_MATMUL_mode(x)) == OPERANDMODE_SELECT;
     t.second = second;
     t.top = right == int'(right_digits) - 1;
+    t.pattern = `PE_MATMUL_pattern(x);
+    t.shift = 8'((left + right) * int'(ctl.pe_cell_digit_bits));
     t.low = 6'(right * int'(ctl.pe_cell_digit_bits));
     t.stream = 8'(current);
     t.pass = 8'(pass);
     t.step = 20'(step);
-    for (int r = 0; r < R; r++) begin
-      e = element(r % pitch, r / pitch, i0, i1, i2);
-      t.shift = e.up + 8'((left + right) * int'(ctl.pe_cell_digit_bits));
-      slot = (int'(ctl.cycle) + r % pitch) % RING;
-      entering[plane][r][slot] = digit_of(e.m, left, int'(left_digits));
-      entering_tag[plane][r][slot] = t;
-    end
+    for (int r = 0; r < R; r++)
+      feed(r, (int'(ctl.cycle) + r % pitch) % RING, i0, i1, i2, left, t);
     // The array stands still while a column takes the sums of its groups.
     for (int r = 0; r < R; r++)
       row_free_at[r] = ctl.cycle + hold + 32'(r % pitch);
     if (pass == int'(passes) - 1)
-      trace::rtl_enter(stream_index[current], step, int'(ctl.cycle));
+      for (int k = i2 * copies; k < (i2 + 1) * copies; k++)
+        if (k < int'(`PE_MATMUL_n2(x)))
+          trace::rtl_enter(stream_index[current],
+                           (i0 * int'(`PE_MATMUL_n1(x)) + i1) * int'(`PE_MATMUL_n2(x)) + k,
+                           int'(ctl.cycle));
   endfunction
 
   function automatic void begin_stream();
     current = stream_tail % STREAMS;
     x = ctl.words[Q];
     second = ctl.active_set;
+    copies = copies_of(`PE_MATMUL_pattern(x));
     steps = int'(`PE_MATMUL_n0(x)) * int'(`PE_MATMUL_n1(x)) *
-        int'(`PE_MATMUL_n2(x));
+        ceil_div(int'(`PE_MATMUL_n2(x)), copies);
     left_digits = digits(operand_bits(int'(`PE_MATMUL_mode(x)), int'(`PE_MATMUL_type(x)),
                                       int'(`PE_MATMUL_mantissa(x))));
     right_digits = digits(stationary.bits[second]);
     passes = left_digits * right_digits;
-    hold = hold_of(int'(`PE_MATMUL_groups(x)), 1 + int'(`PE_MATMUL_skip(x)));
-    pitch = R / int'(`PE_MATMUL_groups(x));
-    plane = $clog2(int'(`PE_MATMUL_groups(x)));
+    hold = hold_of(int'(`PE_MATMUL_groups(x)) * copies, 1 + int'(`PE_MATMUL_skip(x)));
+    lane_pitch = R / int'(`PE_MATMUL_groups(x));
+    pitch = lane_pitch / copies;
+    plane = $clog2(int'(`PE_MATMUL_groups(x)) * copies);
     scale = scale_of(mem.xr[`PE_MATMUL_xr(x)], int'(`PE_MATMUL_mantissa(x)));
     stream_accumulates[current] = `PE_MATMUL_accumulate(x);
     stream_psum[current] = int'(`PE_MATMUL_psum(x));
@@ -248,8 +300,9 @@ module array #(
     stream_n2[current] = int'(`PE_MATMUL_n2(x));
     stream_columns[current] = int'(`PE_MATMUL_cols(x));
     stream_groups[current] = int'(`PE_MATMUL_groups(x));
-    stream_in_turn[current] = int'(`PE_MATMUL_groups(x)) /
-        int'(gcd(`PE_MATMUL_groups(x), 1 + int'(`PE_MATMUL_skip(x))));
+    stream_copies[current] = copies;
+    stream_in_turn[current] = int'(`PE_MATMUL_groups(x)) * copies /
+        int'(gcd(int'(`PE_MATMUL_groups(x)) * copies, 1 + int'(`PE_MATMUL_skip(x))));
     stream_width[current] = int'(`PE_MATMUL_groups(x)) > 1
         ? int'(`PE_MATMUL_validW(x)) : int'(`PE_MATMUL_n2(x));
     stream_index[current] = ctl.index[Q];
@@ -269,13 +322,22 @@ module array #(
 
   // Of the cell in row `row` of a group.
   function automatic longint signed product(input int row, input int c,
-                                            input int m, input tag_t t);
+                                            input int moved, input choices_t all,
+                                            input tag_t t);
     longint signed s;
+    int m;
+    logic [7:0] up;
+    m = moved;
+    up = t.shift + stationary.up[t.second][row][c];
+    if (t.pattern) begin
+      m = all[stationary.place[t.second][row][c]].digit;
+      up = up + all[stationary.place[t.second][row][c]].up;
+    end
     if (!t.valid || m == 0) return 0;
     if (t.select) return stationary.word[t.second][row][c];
     s = stationary.mantissa[t.second][row][c] >>> t.low;
     if (!t.top) s = s & ((64'sd1 <<< ctl.pe_cell_digit_bits) - 1);
-    return (longint'(m) * s) <<< (t.shift + stationary.up[t.second][row][c]);
+    return (longint'(m) * s) <<< up;
   endfunction
 
   // One cycle of a plane, the last cells first: each takes what its neighbours
@@ -290,13 +352,16 @@ module array #(
         if (c > 0) begin
           moving[k][r][c] = moving[k][r][c-1];
           tag[k][r][c] = tag[k][r][c-1];
+          if (tag[k][r][c].pattern) choices[k][r][c] = choices[k][r][c-1];
         end else begin
           moving[k][r][0] = entering[k][r][slot];
           tag[k][r][0] = entering_tag[k][r][slot];
+          if (tag[k][r][0].pattern) choices[k][r][0] = entering_choices[k][r][slot];
           entering_tag[k][r][slot] = '0;
         end
         above = r % p == 0 ? 0 : sum[k][r-1][c];
-        sum[k][r][c] = above + product(r % p, c, moving[k][r][c], tag[k][r][c]);
+        sum[k][r][c] = above + product(r % p, c, moving[k][r][c], choices[k][r][c],
+                                       tag[k][r][c]);
       end
   endfunction
 
@@ -351,14 +416,18 @@ module array #(
     if (ctl.head_valid[Q] && !ctl.start[Q] &&
         `ISA_OPCODE(ctl.words[Q]) == OP_PE_MATMUL) begin
       ctl.blocked[Q] = ctl.pe_groups_wait != 0 &&
-          meets(R / int'(`PE_MATMUL_groups(ctl.words[Q])));
+          meets(R / int'(`PE_MATMUL_groups(ctl.words[Q])) /
+                copies_of(`PE_MATMUL_pattern(ctl.words[Q])));
       ctl.passes = digits(operand_bits(int'(`PE_MATMUL_mode(ctl.words[Q])),
                                        int'(`PE_MATMUL_type(ctl.words[Q])),
                                        int'(`PE_MATMUL_mantissa(ctl.words[Q])))) *
           digits(stationary.bits[ctl.active_set]);
       ctl.issue[Q] = int'(`PE_MATMUL_n0(ctl.words[Q])) *
-          int'(`PE_MATMUL_n1(ctl.words[Q])) * int'(`PE_MATMUL_n2(ctl.words[Q])) *
-          hold_of(int'(`PE_MATMUL_groups(ctl.words[Q])),
+          int'(`PE_MATMUL_n1(ctl.words[Q])) *
+          ceil_div(int'(`PE_MATMUL_n2(ctl.words[Q])),
+                   copies_of(`PE_MATMUL_pattern(ctl.words[Q]))) *
+          hold_of(int'(`PE_MATMUL_groups(ctl.words[Q])) *
+                      copies_of(`PE_MATMUL_pattern(ctl.words[Q])),
                   1 + int'(`PE_MATMUL_skip(ctl.words[Q]))) * ctl.passes;
       ctl.checked[Q] = ctl.index[Q];
     end
@@ -389,12 +458,13 @@ module array #(
   // Writes one sum, or adds it.
   function automatic void deposit(input int c, input int g, input tag_t t,
                                   input longint signed v);
-    int s, i0, i1, i2, w, entry;
+    int s, i0, i1, i2, w, entry, row_steps;
     s = int'(t.stream);
-    i2 = int'(t.step) % stream_n2[s];
-    i1 = int'(t.step) / stream_n2[s] % stream_n1[s];
-    i0 = int'(t.step) / stream_n2[s] / stream_n1[s];
-    w = i2 * stream_groups[s] + g;
+    row_steps = ceil_div(stream_n2[s], stream_copies[s]);
+    i2 = int'(t.step) % row_steps * stream_copies[s] + g / stream_groups[s];
+    i1 = int'(t.step) / row_steps % stream_n1[s];
+    i0 = int'(t.step) / row_steps / stream_n1[s];
+    w = i2 * stream_groups[s] + g % stream_groups[s];
     if (c < stream_columns[s] && w < stream_width[s]) begin
       entry = stream_psum[s] + i0 * stream_stride[s][0] +
           i1 * stream_stride[s][1] + w * stream_stride[s][2];
@@ -405,7 +475,7 @@ module array #(
                          (i0 * stream_n1[s] + i1) * stream_width[s] + w, c,
                          entry, mem.psum[c][entry], int'(ctl.cycle) - 1);
     end
-    if (c == stream_columns[s] - 1 && g == stream_groups[s] - 1 &&
+    if (c == stream_columns[s] - 1 && g == stream_groups[s] * stream_copies[s] - 1 &&
         int'(t.step) == int'(stream_steps[s]) - 1 &&
         int'(t.pass) == int'(stream_passes[s]) - 1)
       stream_done[s] = 1;

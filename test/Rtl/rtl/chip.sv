@@ -14,6 +14,7 @@ module chip #(
     int BYTES = 1024,
     int GROUP = 4,
     int GRANULARITY = 2,
+    int MULTIPLEX = 8,
     int ENTRIES = 128,
     int DRAM = 65536,
     int SCALES = 64
@@ -43,6 +44,9 @@ module chip #(
     input int unsigned pe_load_rows_per_cycle,
     input int unsigned pe_shadow_set,
     input int unsigned pe_groups_wait,
+    input int unsigned pe_pattern_group,
+    input int unsigned pe_pattern_kept,
+    input int unsigned pe_pattern_rows_per_cycle,
     input int unsigned psum_write_ports,
     input int unsigned psum_read_bytes_per_cycle,
     input int unsigned act_lanes,
@@ -76,6 +80,9 @@ module chip #(
   assign ctl.pe_load_rows_per_cycle = pe_load_rows_per_cycle;
   assign ctl.pe_shadow_set = pe_shadow_set;
   assign ctl.pe_groups_wait = pe_groups_wait;
+  assign ctl.pe_pattern_group = pe_pattern_group;
+  assign ctl.pe_pattern_kept = pe_pattern_kept;
+  assign ctl.pe_pattern_rows_per_cycle = pe_pattern_rows_per_cycle;
   assign ctl.psum_write_ports = psum_write_ports;
   assign ctl.psum_read_bytes_per_cycle = psum_read_bytes_per_cycle;
   assign ctl.act_lanes = act_lanes;
@@ -90,7 +97,9 @@ module chip #(
   );
   banks state_buffer (.reset, .work, .ctl);
   dma #(.BYTES(BYTES)) copies (.reset, .commit, .check, .work, .ctl, .mem);
-  array #(.R(R), .C(C), .GRANULARITY(GRANULARITY)) cells (
+  array #(
+      .R(R), .C(C), .GRANULARITY(GRANULARITY), .MULTIPLEX(MULTIPLEX)
+  ) cells (
       .reset, .commit, .check, .work, .ctl, .mem
   );
   drain #(.C(C)) act (.reset, .commit, .check, .work, .ctl, .mem);

@@ -3,7 +3,8 @@
 // ACT: act.drain of PSUM (docs/Machine.md 5, docs/Numerics.md 6). Lanes take
 // entries in the order of the instruction, each in its cycle; when the last one
 // is taken the results are formed (`epilogue`), and `latency` cycles later they
-// are in SB.
+// are in SB. Columns may hold several results of a step side by side
+// (`groupLanes`); those past the last one are left alone.
 
 module drain #(
     int C = 4,
@@ -76,18 +77,32 @@ module drain #(
 
   //--- Before the start -------------------------------------------------------
 
+  // Columns of one result.
+  function automatic int width();
+    return `ACT_DRAIN_groupLanes(y) != 0 ? int'(`ACT_DRAIN_groupLanes(y))
+                                         : int'(`ACT_DRAIN_cols(y));
+  endfunction
+  // Index of a result in dimension 1.
+  function automatic int row_of(input int c, input int step);
+    return step / int'(`ACT_DRAIN_n2(y)) % int'(`ACT_DRAIN_n1(y)) *
+        (int'(`ACT_DRAIN_cols(y)) / width()) + c / width();
+  endfunction
+  function automatic logic exists(input int c, input int step);
+    return `ACT_DRAIN_groupLanes(y) == 0 || row_of(c, step) < int'(`ACT_DRAIN_validN1(y));
+  endfunction
+
   function automatic int offset_of(input int base, input int s0, input int s1,
-                                   input int s2, input int step);
+                                   input int s2, input int c, input int step);
     return base + step / int'(`ACT_DRAIN_n2(y)) / int'(`ACT_DRAIN_n1(y)) * s0 +
-        step / int'(`ACT_DRAIN_n2(y)) % int'(`ACT_DRAIN_n1(y)) * s1 + step % int'(`ACT_DRAIN_n2(y)) * s2;
+        row_of(c, step) * s1 + step % int'(`ACT_DRAIN_n2(y)) * s2;
   endfunction
-  function automatic int result_at(input int step);
+  function automatic int result_at(input int c, input int step);
     return offset_of(int'(`ACT_DRAIN_dstOffset(y)), int'(`ACT_DRAIN_dstStride0(y)),
-                     int'(`ACT_DRAIN_dstStride1(y)), int'(`ACT_DRAIN_dstStride2(y)), step);
+                     int'(`ACT_DRAIN_dstStride1(y)), int'(`ACT_DRAIN_dstStride2(y)), c, step);
   endfunction
-  function automatic int residual_at(input int step);
+  function automatic int residual_at(input int c, input int step);
     return offset_of(int'(`ACT_DRAIN_resOffset(y)), int'(`ACT_DRAIN_resStride0(y)),
-                     int'(`ACT_DRAIN_resStride1(y)), int'(`ACT_DRAIN_resStride2(y)), step);
+                     int'(`ACT_DRAIN_resStride1(y)), int'(`ACT_DRAIN_resStride2(y)), c, step);
   endfunction
   function automatic logic has_record();
     return `ACT_DRAIN_hasScale(y) | `ACT_DRAIN_hasBias(y) | `ACT_DRAIN_hasExp(y) | `ACT_DRAIN_alphaFromParam(y);
@@ -104,7 +119,7 @@ module drain #(
 
   // Whether an older drain in flight writes something that this one reads.
   function automatic logic hazard();
-    int bytes, b;
+    int bytes, b, p;
     if (reads_scales() && (mem.xr_flight[WRITER][`ACT_DRAIN_xrA(y)] != 0 ||
                             mem.xr_flight[WRITER][`ACT_DRAIN_xrS(y)] != 0))
       return 1;
@@ -121,10 +136,12 @@ module drain #(
     bytes = stored_bytes(int'(`ACT_DRAIN_resType(y)), int'(`ACT_DRAIN_resMantissa(y)));
     for (int c = 0; c < int'(`ACT_DRAIN_cols(y)); c++)
       for (int s = 0; s < steps_of(); s++) begin
-        b = residual_at(s);
-        if (flying(int'(`ACT_DRAIN_resPart(y)) + c, b, bytes)) return 1;
+        if (!exists(c, s)) continue;
+        b = residual_at(c, s);
+        p = int'(`ACT_DRAIN_resPart(y)) + c % width();
+        if (flying(p, b, bytes)) return 1;
         if (int'(`ACT_DRAIN_resType(y)) == ELEMTYPE_BFP &&
-            mem.xm_flight[WRITER][mem.cell_row(int'(`ACT_DRAIN_resPart(y)) + c)][b] != 0)
+            mem.xm_flight[WRITER][mem.cell_row(p)][b] != 0)
           return 1;
       end
     return 0;
@@ -146,8 +163,9 @@ module drain #(
     bytes = stored_bytes(int'(`ACT_DRAIN_dstType(y)), int'(`ACT_DRAIN_dstMantissa(y)));
     for (int c = 0; c < int'(`ACT_DRAIN_cols(y)); c++)
       for (int s = 0; s < steps_of(); s++) begin
-        b = result_at(s);
-        p = int'(`ACT_DRAIN_dstPart(y)) + c;
+        if (!exists(c, s)) continue;
+        b = result_at(c, s);
+        p = int'(`ACT_DRAIN_dstPart(y)) + c % width();
         for (int i = 0; i < bytes; i++) mem.sb_flight[WRITER][p][b+i] += step;
         if (int'(`ACT_DRAIN_dstType(y)) == ELEMTYPE_BFP)
           mem.xm_flight[WRITER][mem.cell_row(p)][mem.cell_offset(
@@ -163,8 +181,11 @@ module drain #(
 
   function automatic void take(input int c, input int s);
     int entry;
-    entry = offset_of(int'(`ACT_DRAIN_psum(x)), int'(`ACT_DRAIN_psumStride0(x)),
-                      int'(`ACT_DRAIN_psumStride1(x)), int'(`ACT_DRAIN_psumStride2(x)), s);
+    if (!exists(c, s)) return;
+    entry = int'(`ACT_DRAIN_psum(x)) +
+        s / int'(`ACT_DRAIN_n2(x)) / int'(`ACT_DRAIN_n1(x)) * int'(`ACT_DRAIN_psumStride0(x)) +
+        s / int'(`ACT_DRAIN_n2(x)) % int'(`ACT_DRAIN_n1(x)) * int'(`ACT_DRAIN_psumStride1(x)) +
+        s % int'(`ACT_DRAIN_n2(x)) * int'(`ACT_DRAIN_psumStride2(x));
     former.taken[c][s] = mem.psum[c][entry];
     trace::rtl_drain(instr, s, c, entry, mem.psum[c][entry], int'(ctl.cycle));
   endfunction
@@ -258,8 +279,9 @@ module drain #(
     bytes = stored_bytes(int'(`ACT_DRAIN_dstType(y)), int'(`ACT_DRAIN_dstMantissa(y)));
     for (int c = 0; c < int'(`ACT_DRAIN_cols(y)); c++)
       for (int s = 0; s < steps_of(); s++) begin
-        b = result_at(s);
-        p = int'(`ACT_DRAIN_dstPart(y)) + c;
+        if (!exists(c, s)) continue;
+        b = result_at(c, s);
+        p = int'(`ACT_DRAIN_dstPart(y)) + c % width();
         mem.store_sb(p, b, bytes, flight_word[slot][c][s]);
         if (int'(`ACT_DRAIN_dstType(y)) == ELEMTYPE_BFP)
           mem.xm[mem.cell_row(p)][mem.cell_offset(

@@ -38,10 +38,20 @@ module epilogue #(
                               int'(`ACT_DRAIN_paramOffset(x)) + 4 * k, 4));
   endfunction
 
-  function automatic int offset_of(input int base, input int s0, input int s1,
-                                   input int s2, input int step);
-    return base + step / int'(`ACT_DRAIN_n2(x)) / int'(`ACT_DRAIN_n1(x)) * s0 +
-        step / int'(`ACT_DRAIN_n2(x)) % int'(`ACT_DRAIN_n1(x)) * s1 + step % int'(`ACT_DRAIN_n2(x)) * s2;
+  // Columns of one result: all, or those of a group.
+  function automatic int width();
+    return `ACT_DRAIN_groupLanes(x) != 0 ? int'(`ACT_DRAIN_groupLanes(x))
+                                         : int'(`ACT_DRAIN_cols(x));
+  endfunction
+
+  // Index of a result in dimension 1.
+  function automatic int row_of(input int c, input int s);
+    return s / int'(`ACT_DRAIN_n2(x)) % int'(`ACT_DRAIN_n1(x)) *
+        (int'(`ACT_DRAIN_cols(x)) / width()) + c / width();
+  endfunction
+
+  function automatic logic exists(input int c, input int s);
+    return `ACT_DRAIN_groupLanes(x) == 0 || row_of(c, s) < int'(`ACT_DRAIN_validN1(x));
   endfunction
 
   // An encoded element decoded: m * 2^(cell - (w - 2)).
@@ -50,19 +60,25 @@ module epilogue #(
     return sum_to_f32(fetch_mantissa(raw, w), cell_x - (w - 2));
   endfunction
 
-  function automatic int residual_place(input int s);
-    return offset_of(int'(`ACT_DRAIN_resOffset(x)), int'(`ACT_DRAIN_resStride0(x)),
-                     int'(`ACT_DRAIN_resStride1(x)), int'(`ACT_DRAIN_resStride2(x)), s);
+  function automatic int residual_place(input int c, input int s);
+    return int'(`ACT_DRAIN_resOffset(x)) +
+        s / int'(`ACT_DRAIN_n2(x)) / int'(`ACT_DRAIN_n1(x)) * int'(`ACT_DRAIN_resStride0(x)) +
+        row_of(c, s) * int'(`ACT_DRAIN_resStride1(x)) +
+        s % int'(`ACT_DRAIN_n2(x)) * int'(`ACT_DRAIN_resStride2(x));
+  endfunction
+
+  function automatic int residual_part(input int c);
+    return int'(`ACT_DRAIN_resPart(x)) + c % width();
   endfunction
 
   function automatic longint unsigned residual_word(input int c, input int s);
-    return mem.sb_element(int'(`ACT_DRAIN_resPart(x)) + c, residual_place(s),
+    return mem.sb_element(residual_part(c), residual_place(c, s),
                           stored_bytes(int'(`ACT_DRAIN_resType(x)),
                                        int'(`ACT_DRAIN_resMantissa(x))));
   endfunction
 
   function automatic int residual_cell(input int c, input int s);
-    return int'(mem.xm[mem.cell_row(int'(`ACT_DRAIN_resPart(x)) + c)][residual_place(s)]);
+    return int'(mem.xm[mem.cell_row(residual_part(c))][residual_place(c, s)]);
   endfunction
 
   function automatic logic [31:0] residual(input int c, input int s);
@@ -258,10 +274,12 @@ module epilogue #(
     block = int'(`ACT_DRAIN_dstBlock(x));
     if (along_lanes()) begin
       for (int s = 0; s < steps; s++)
-        for (int c = 0; c < int'(`ACT_DRAIN_cols(x)); c += block) begin
-          n = int'(`ACT_DRAIN_cols(x)) - c;
-          encode(s, c, n < block ? n : block);
-        end
+        // The last block of each result may be short.
+        for (int g = 0; g < int'(`ACT_DRAIN_cols(x)); g += width())
+          for (int c = g; c < g + width(); c += block) begin
+            n = g + width() - c;
+            if (exists(c, s)) encode(s, c, n < block ? n : block);
+          end
     end else
       for (int c = 0; c < int'(`ACT_DRAIN_cols(x)); c++)
         for (int s = 0; s < steps; s += block) begin
@@ -279,7 +297,8 @@ module epilogue #(
     scale = CLEARED;
     encoded = int'(`ACT_DRAIN_dstType(x)) == ELEMTYPE_BFP;
     for (int c = 0; c < int'(`ACT_DRAIN_cols(x)); c++)
-      for (int s = 0; s < steps; s++)
+      for (int s = 0; s < steps; s++) begin
+        if (!exists(c, s)) continue;
         case (int'(`ACT_DRAIN_mode(x)))
           DRAINMODE_INT: word[c][s] = result_int(c, s);
           DRAINMODE_BLOCK: begin
@@ -301,11 +320,12 @@ module epilogue #(
           end
           default: value[c][s] = result_f32(c, s);
         endcase
+      end
     if (encoded) begin
       if (int'(`ACT_DRAIN_mode(x)) != DRAINMODE_RAW64 || `ACT_DRAIN_typed(x)) encode_all();
     end else if (int'(`ACT_DRAIN_mode(x)) == DRAINMODE_F32 || `ACT_DRAIN_typed(x))
       for (int c = 0; c < int'(`ACT_DRAIN_cols(x)); c++)
         for (int s = 0; s < steps; s++)
-          word[c][s] = from_f32(value[c][s], int'(`ACT_DRAIN_dstType(x)));
+          if (exists(c, s)) word[c][s] = from_f32(value[c][s], int'(`ACT_DRAIN_dstType(x)));
   endfunction
 endmodule

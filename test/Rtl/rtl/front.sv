@@ -24,6 +24,7 @@ module front #(
     control ctl
 );
   import ashlar_isa::*;
+  import numerics::*;
 
   localparam int QUEUES = ctl.QUEUES;
   localparam int PELOAD = 4;
@@ -347,7 +348,10 @@ module front #(
       streams_started++;
       follow(n, stream_done_at,
              int'(`PE_MATMUL_n0(body[q][n])) * int'(`PE_MATMUL_n1(body[q][n])) *
-             int'(`PE_MATMUL_n2(body[q][n])), columns);
+             ceil_div(int'(`PE_MATMUL_n2(body[q][n])),
+                      `PE_MATMUL_pattern(body[q][n])
+                          ? int'(ctl.pe_pattern_group / ctl.pe_pattern_kept) : 1),
+             columns);
     end
   endfunction
 

@@ -174,9 +174,10 @@ module ports #(
   endfunction
 
   // One pass of the moving operand, without what the window omits. Of row
-  // groups each lane of partitions has every so many pixels of a row.
+  // groups each lane of partitions has every so many pixels of a row, and
+  // results that leave pixels out reach some of these.
   function automatic void scan_matmul();
-    int groups, pitch, first, many, w_at, pixel;
+    int groups, pitch, first, second, many, w_at, pixel;
     longint outer;
     bytes = stored_bytes(int'(`PE_MATMUL_type(w)), int'(`PE_MATMUL_mantissa(w)));
     groups = int'(`PE_MATMUL_groups(w));
@@ -197,17 +198,20 @@ module ports #(
       return;
     end
     for (int lane = 0; lane < groups; lane++) begin
-      first = -1;
+      first = 0;
+      second = 0;
       many = 0;
       for (w_at = 0; w_at < int'(`PE_MATMUL_validW(w)); w_at++) begin
-        pixel = w_at + int'(`PE_MATMUL_shift(w));
+        pixel = w_at * (1 + int'(`PE_MATMUL_skip(w))) + int'(`PE_MATMUL_shift(w));
         if (pixel >= int'(`PE_MATMUL_lo2(w)) && pixel < int'(`PE_MATMUL_hi2(w)) &&
             pixel % groups == lane) begin
-          if (first < 0) first = pixel / groups;
+          if (many == 0) first = pixel / groups;
+          if (many == 1) second = pixel / groups;
           many++;
         end
       end
       n[4] = 64'(many);
+      stride[4] = longint'(second - first) * longint'(`PE_MATMUL_stride2(w));
       base = outer + longint'(first) * longint'(`PE_MATMUL_stride2(w));
       walk(0, int'(`PE_MATMUL_part(w)) + lane * pitch,
            int'(`PE_MATMUL_part(w)) + lane * pitch + int'(`PE_MATMUL_rows(w)));
@@ -216,8 +220,13 @@ module ports #(
 
   // The parameter records, the residual and the results.
   function automatic void scan_drain();
-    int columns;
+    int columns, lanes;
+    longint unsigned rows;
     columns = int'(`ACT_DRAIN_cols(w));
+    // Columns may hold several results, each in the partitions of the first.
+    lanes = int'(`ACT_DRAIN_groupLanes(w));
+    rows = lanes == 0 ? 64'(`ACT_DRAIN_n1(w)) : 64'(`ACT_DRAIN_validN1(w));
+    if (lanes == 0) lanes = columns;
     if (`ACT_DRAIN_hasScale(w) | `ACT_DRAIN_hasBias(w) | `ACT_DRAIN_hasExp(w) |
         `ACT_DRAIN_alphaFromParam(w)) begin
       bytes = 16;
@@ -231,16 +240,16 @@ module ports #(
       bytes = stored_bytes(int'(`ACT_DRAIN_resType(w)), int'(`ACT_DRAIN_resMantissa(w)));
       base = longint'(`ACT_DRAIN_resOffset(w));
       loops(64'(`ACT_DRAIN_n0(w)), longint'(`ACT_DRAIN_resStride0(w)),
-            64'(`ACT_DRAIN_n1(w)), longint'(`ACT_DRAIN_resStride1(w)),
+            rows, longint'(`ACT_DRAIN_resStride1(w)),
             64'(`ACT_DRAIN_n2(w)), longint'(`ACT_DRAIN_resStride2(w)));
-      walk(0, int'(`ACT_DRAIN_resPart(w)), int'(`ACT_DRAIN_resPart(w)) + columns);
+      walk(0, int'(`ACT_DRAIN_resPart(w)), int'(`ACT_DRAIN_resPart(w)) + lanes);
     end
     bytes = stored_bytes(int'(`ACT_DRAIN_dstType(w)), int'(`ACT_DRAIN_dstMantissa(w)));
     base = longint'(`ACT_DRAIN_dstOffset(w));
     loops(64'(`ACT_DRAIN_n0(w)), longint'(`ACT_DRAIN_dstStride0(w)),
-          64'(`ACT_DRAIN_n1(w)), longint'(`ACT_DRAIN_dstStride1(w)),
+          rows, longint'(`ACT_DRAIN_dstStride1(w)),
           64'(`ACT_DRAIN_n2(w)), longint'(`ACT_DRAIN_dstStride2(w)));
-    walk(0, int'(`ACT_DRAIN_dstPart(w)), int'(`ACT_DRAIN_dstPart(w)) + columns);
+    walk(0, int'(`ACT_DRAIN_dstPart(w)), int'(`ACT_DRAIN_dstPart(w)) + lanes);
   endfunction
 
   // Reads the words `w`.
