@@ -87,8 +87,9 @@ StringRef ashlar::frontend::nodeStateName(NodeState state) {
 }
 
 Importer::Importer(Model &model, const ImportOptions &options,
-                   mlir::MLIRContext *context)
-    : model(model), options(options), builder(context), flow(model, *this) {
+                   mlir::MLIRContext *context, PlaceUses places)
+    : model(model), options(options), builder(context), flow(model, *this),
+      places(std::move(places)) {
   context->loadDialect<mlir::func::FuncDialect, nn::NNDialect>();
   onnx::GraphProto &graph = *model.proto.mutable_graph();
   module = ModuleOp::create(builder, nameLoc(model.path));
@@ -312,6 +313,12 @@ Expected<SmallVector<Value>> Importer::operandValues(const FlatNode &node,
     if (!value)
       return value.takeError();
     unreached |= !name.empty() && !flow.isList(name) && !*value;
+    if (auto use = places.find({node.name, values.size()});
+        use != places.end() && *value) {
+      value = positionOf(name, use->second);
+      if (!value)
+        return value.takeError();
+    }
     if (values.size() < node.inputs.size())
       values.push_back(*value);
   }
@@ -354,6 +361,9 @@ Error Importer::run() {
   if (!pairs)
     return pairs.takeError();
   states = std::move(*pairs);
+  model.filledRows = [this](Value past) {
+    return isKept(past) ? filledRows() : Value();
+  };
   if (Error error = checkOptions())
     return error;
   if (Error error = addInputs())
@@ -500,6 +510,36 @@ ValueNames Importer::valueNames(ModuleOp module) const {
   return names;
 }
 
+/// One import. The operands in \p places become positions; if there are none,
+/// those that have to are put there, and the module is not to be used.
+static Expected<OwningOpRef<ModuleOp>>
+importOnce(StringRef path, const ImportOptions &options,
+           mlir::MLIRContext *context, llvm::function_ref<Error(Model &)> edit,
+           ValueNames *names, PlaceUses &places) {
+  Expected<std::unique_ptr<Model>> model = loadModel(path, options);
+  if (!model)
+    return model.takeError();
+  if (Error error = edit(**model))
+    return withContext(std::move(error), path.str());
+  if (options.largeConstants)
+    (*model)->budget.liftConstants();
+  (*model)->useHost = options.useHost;
+  Importer importer(**model, options, context, places);
+  Error error = importer.run();
+  if (!error)
+    error = importer.unsupportedNodes();
+  if (error)
+    return withContext(std::move(error), path.str());
+  Expected<OwningOpRef<ModuleOp>> module = importer.finish();
+  if (!module)
+    return withContext(module.takeError(), path.str());
+  if (places.empty())
+    places = importer.placesNeeded();
+  if (names)
+    *names = importer.valueNames(**module);
+  return module;
+}
+
 Expected<OwningOpRef<ModuleOp>>
 ashlar::frontend::importOnnx(StringRef path, const ImportOptions &options,
                              mlir::MLIRContext *context, ValueNames *names) {
@@ -510,26 +550,13 @@ ashlar::frontend::importOnnx(StringRef path, const ImportOptions &options,
 Expected<OwningOpRef<ModuleOp>> ashlar::frontend::importEdited(
     StringRef path, const ImportOptions &options, mlir::MLIRContext *context,
     llvm::function_ref<Error(Model &)> edit, ValueNames *names) {
-  Expected<std::unique_ptr<Model>> model = loadModel(path, options);
-  if (!model)
-    return model.takeError();
-  if (Error error = edit(**model))
-    return withContext(std::move(error), path.str());
-  if (options.largeConstants)
-    (*model)->budget.liftConstants();
-  (*model)->useHost = options.useHost;
-  Importer importer(**model, options, context);
-  Error error = importer.run();
-  if (!error)
-    error = importer.unsupportedNodes();
-  if (error)
-    return withContext(std::move(error), path.str());
-  Expected<OwningOpRef<ModuleOp>> module = importer.finish();
-  if (!module)
-    return withContext(module.takeError(), path.str());
-  if (names)
-    *names = importer.valueNames(**module);
-  return module;
+  PlaceUses places;
+  auto module = importOnce(path, options, context, edit, names, places);
+  if (!module || places.empty())
+    return module;
+  // Which operands mean positions is known only after an import without them.
+  module->release().erase();
+  return importOnce(path, options, context, edit, names, places);
 }
 
 Expected<std::vector<NodeStatus>>

@@ -19,8 +19,9 @@ namespace ashlar::frontend {
 
 class Importer : private FlowHost {
 public:
+  /// Operands in \p places become positions of rows.
   Importer(Model &model, const ImportOptions &options,
-           mlir::MLIRContext *context);
+           mlir::MLIRContext *context, PlaceUses places = {});
 
   /// Reads inputs and nodes. Unsupported nodes end up in statuses(), not in
   /// the error.
@@ -31,6 +32,10 @@ public:
   ValueNames valueNames(mlir::ModuleOp module) const;
   /// One error for all unsupported nodes, or success.
   llvm::Error unsupportedNodes() const;
+
+  /// After finish(): operands that must become positions, if the module is to
+  /// be right. The import is to be repeated if they were not given.
+  const PlaceUses &placesNeeded() const { return neededPlaces; }
 
   std::vector<NodeStatus> takeStatuses() { return std::move(statuses); }
 
@@ -84,6 +89,11 @@ private:
   void addExtents(SmallVector<Value> &results,
                   SmallVector<mlir::DictionaryAttr> &attributes);
   std::string freshName(std::string name) const;
+  /// The argument that tells how many rows of caches are filled.
+  Value filledRows();
+  /// Whether --state keeps this input.
+  bool isKept(Value input) const;
+  llvm::Expected<Value> positionOf(const std::string &name, int64_t room);
   Value positionArgument(SmallVector<Value> &results,
                          SmallVector<mlir::DictionaryAttr> &attributes,
                          int64_t &index);
@@ -110,6 +120,8 @@ private:
   llvm::StringSet<> readNames; ///< Read by live nodes or graph outputs.
   std::vector<NodeStatus> statuses;
   std::vector<StatePair> states;
+  PlaceUses places, neededPlaces;
+  std::map<std::pair<std::string, int64_t>, Value> positions;
   Value position; ///< How many rows of caches are filled; null: nothing asks.
 };
 

@@ -17,6 +17,7 @@
 #include "llvm/ADT/StringMap.h"
 
 #include <deque>
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -57,6 +58,9 @@ struct Model {
   bool useHost = true;    ///< Nodes may become work of the host.
   uint64_t checksum = 0;  ///< Of the file's bytes.
   RowUpdates updates;     ///< Values that add rows to another one.
+  /// How many rows of a tensor are filled that the program keeps; null of any
+  /// other value.
+  std::function<mlir::Value(mlir::Value past)> filledRows;
   /// Nodes that other nodes turned out to stand for, and the functions whose
   /// bodies they come from (Flow/Expansion.h).
   std::deque<FlatNode> expanded;

@@ -65,6 +65,12 @@ public:
     model.updates[value] = update;
   }
 
+  /// How many rows of `past` are filled, an i64 of one element, if the program
+  /// keeps it from run to run and its room is larger; null if it is full.
+  Value filledRows(Value past) {
+    return model.filledRows ? model.filledRows(past) : Value();
+  }
+
   bool hasAttribute(StringRef name) const { return find(name) != nullptr; }
   int64_t getInt(StringRef name, int64_t defaultValue);
   double getFloat(StringRef name, double defaultValue);

@@ -138,8 +138,9 @@ std::vector<HostTensor> LanguageModel::inputsFor(llvm::ArrayRef<int64_t> tokens,
     const bool apart = mask.shape.back() != rows;
     for (int64_t i = 0; i < filled; ++i)
       put(mask, i, 1);
-    // In a buffer the model counts the rows of a run by the mask.
-    const int64_t added = apart ? count : std::min(tokensPerRun, rows - filled);
+    // With the missing ones: the model counts the rows of a run by the mask.
+    const int64_t added =
+        apart ? tokensPerRun : std::min(tokensPerRun, rows - filled);
     for (int64_t i = 0; i < added; ++i)
       put(mask, (apart ? rows : filled) + i, 1);
   }

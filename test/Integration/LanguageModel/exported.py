@@ -2,14 +2,17 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """A decoder in the form that exporters of PyTorch write, against ONNX Runtime.
 
-usage: exported.py FOLDER
+usage: exported.py FOLDER [--window=W] [--counted] [--slopes]
 
 Every extent comes from Shape, the causal mask compares a Range of all places
 with one of the new places, heads of keys are repeated by Expand, and the caches
-grow by Concat. One run without state is compared value by value; then tokens
+grow by Concat. A query reads W positions or all. With --counted the model counts
+positions by the rows of its cache, instead of an input; --slopes adds distances
+of positions to the scores (ALiBi). One run without state is compared value by value; then tokens
 are generated with kept caches, in runs of one token and of four.
 """
 
+import argparse
 import json
 import os
 import sys
@@ -60,10 +63,13 @@ class Graph:
         return self("Concat", *parts, axis=0)
 
 
-def mask(g, batch, count, places, total):
+def mask(g, batch, count, places, total, window):
     """Terms of the scores, [batch, 1, count, total]."""
     new = g("Reshape", places, g.constant([-1, 1]))
-    later = g("Greater", g("Range", g.constant(0), total, g.constant(1)), new)
+    keys = g("Range", g.constant(0), total, g.constant(1))
+    later = g("Greater", keys, new)
+    if window > 0:
+        later = g("Or", later, g("LessOrEqual", keys, g("Sub", new, g.constant(window))))
     low = g("Expand", g.constant(LOWEST, np.float32), g.listed(count, total))
     terms = g("Mul", low, g("Cast", later, to=TensorProto.FLOAT))
     terms = g("Expand", g("Unsqueeze", terms, g.constant([0, 1])),
@@ -76,12 +82,21 @@ def mask(g, batch, count, places, total):
     return g("ScatterND", terms, g("Reshape", samples, g.constant([-1, 1])), merged)
 
 
-def angles(g):
+def slopes(g, places, total):
+    """A term of the scores that grows with the distance, [heads, count, total]."""
+    keys = g("Range", g.constant(0), total, g.constant(1))
+    distance = g("Abs", g("Sub", keys, g("Unsqueeze", places, g.constant([1]))))
+    steep = -0.5 ** np.arange(1, HEADS + 1, dtype=np.float32)
+    return g("Mul", g("Cast", distance, to=TensorProto.FLOAT),
+             g.constant(steep.reshape(-1, 1, 1), np.float32))
+
+
+def angles(g, positions):
     """Cosines and sines, [batch, 1, count, size]."""
     g.weights["inv_freq"] = (1e4 ** (-np.arange(0, SIZE, 2) / SIZE)).astype(
         np.float32).reshape(1, -1, 1)
-    wide = g("Expand", "inv_freq", g.listed(g.extent("position_ids", 0), SIZE // 2, 1))
-    places = g("Cast", g("Unsqueeze", "position_ids", g.constant([1])),
+    wide = g("Expand", "inv_freq", g.listed(g.extent(positions, 0), SIZE // 2, 1))
+    places = g("Cast", g("Unsqueeze", positions, g.constant([1])),
                to=TensorProto.FLOAT)
     half = g("Transpose", g("MatMul", wide, places), perm=[0, 2, 1])
     both = g("Concat", half, half, axis=-1)
@@ -136,19 +151,23 @@ def attention(g, layer, x, batch, count, terms, tables):
     return g("Add", x, g("MatMul", y, g.matrix(WIDTH, WIDTH, gain=WIDTH ** -0.5))), k, v
 
 
-def build(path):
+def build(path, options):
     g = Graph()
     x = g("Gather", g.matrix(WORDS, WIDTH), "input_ids")
     batch, count = g.extent("input_ids", 0), g.extent("input_ids", 1)
     past = g.extent("past_key_values.0.key", 2)
     places = g("Range", past, g("Add", past, count), g.constant(1))
-    terms = mask(g, batch, count, places, g.extent("attention_mask", 1))
-    tables = angles(g)
+    total = g.extent("attention_mask", 1)
+    terms = mask(g, batch, count, places, total, options.window)
+    if options.slopes:
+        terms = g("Add", terms, slopes(g, places, total))
+    tables = angles(g, g("Unsqueeze", places, g.constant([0])) if options.counted
+                    else "position_ids")
     info = helper.make_tensor_value_info
     long = ["batch_size", "past_sequence_length + sequence_length"]
     inputs = [info(name, TensorProto.INT64, shape) for name, shape in (
         ("input_ids", ["batch_size", "sequence_length"]), ("attention_mask", long),
-        ("position_ids", ["batch_size", "sequence_length"]))]
+        ("position_ids", ["batch_size", "sequence_length"]))[:2 if options.counted else 3]]
     outputs = [info("logits", TensorProto.FLOAT, ["batch_size", "sequence_length", WORDS])]
     for layer in range(LAYERS):
         x, k, v = attention(g, layer, x, batch, count, terms, tables)
@@ -172,7 +191,7 @@ def build(path):
         ir_version=8, opset_imports=[helper.make_opsetid("", 18)]), path)
 
 
-def feeds(tokens, past=0, batch=1):
+def feeds(options, tokens, past=0, batch=1):
     """Inputs of a run; the second sample begins with padding."""
     source = np.random.default_rng(past)
     seen = np.ones((batch, past + len(tokens)), np.int64)
@@ -180,6 +199,8 @@ def feeds(tokens, past=0, batch=1):
     places = np.maximum(np.cumsum(seen, 1) - 1, 0)[:, past:]
     result = {"input_ids": np.tile(np.array(tokens, np.int64), (batch, 1)),
               "attention_mask": seen, "position_ids": places}
+    if options.counted:
+        del result["position_ids"]
     for layer in range(LAYERS):
         for kind in ("key", "value"):
             result[f"past_key_values.{layer}.{kind}"] = source.normal(
@@ -187,9 +208,9 @@ def feeds(tokens, past=0, batch=1):
     return result
 
 
-def one_run(server, model, folder):
+def one_run(server, model, folder, options):
     """Values with a past and padding, without state."""
-    inputs = feeds([7, 8, 9], past=4, batch=2)
+    inputs = feeds(options, [7, 8, 9], past=4, batch=2)
     program, data, found = (os.path.join(folder, name)
                             for name in ("run.ash", "in.npz", "out.npz"))
     np.savez(data, **inputs)
@@ -203,7 +224,7 @@ def one_run(server, model, folder):
                    for name, right in wanted.items())
 
 
-def generated(server, model, folder):
+def generated(server, model, folder, options):
     """Tokens of the program with kept caches, and those of ONNX Runtime."""
     program, report = os.path.join(folder, "kept.ash"), os.path.join(folder, "kept.json")
     common.run_tool("ashlarc", model, "-o", program, "--format=bfp16", "--state=auto",
@@ -215,21 +236,27 @@ def generated(server, model, folder):
         found = json.load(stream)["tokens"]
     tokens = list(PROMPT)
     for _ in range(COUNT):
-        logits = server.run(model, [feeds(tokens)])[0]["logits"][0, -1]
+        logits = server.run(model, [feeds(options, tokens)])[0]["logits"][0, -1]
         tokens.append(int(logits.argmax()))
     return found, tokens[len(PROMPT):]
 
 
 def main():
-    folder = sys.argv[1]
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("folder")
+    parser.add_argument("--window", type=int, default=-1)
+    parser.add_argument("--counted", action="store_true")
+    parser.add_argument("--slopes", action="store_true")
+    options = parser.parse_args()
+    folder = options.folder
     os.makedirs(folder, exist_ok=True)
     model = os.path.join(folder, "exported.onnx")
-    build(model)
+    build(model, options)
     server = common.ort.Server()
-    error = one_run(server, model, folder)
+    error = one_run(server, model, folder, options)
     print(f"one run within {error:.1e}", file=sys.stderr)
     print("one run: " + ("equal" if error < 2e-3 else f"error {error:.2g}"))
-    found, wanted = generated(server, model, folder)
+    found, wanted = generated(server, model, folder, options)
     server.close()
     equal = sum(a == b for a, b in zip(found, wanted))
     print(f"{equal} of {COUNT} tokens equal")

@@ -2,14 +2,16 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Greedy tokens of a decoder of GroupQueryAttention against numpy in fp32.
 
-usage: grouped.py FOLDER [--window=W] [--mask | --scatter]
+usage: grouped.py FOLDER [--window=W] [--mask | --joined | --scatter | --attention]
 
 The decoder has rotary positions and a buffer for its caches; seqlens_k and
 total_sequence_length are inputs, as exporters write them, or with --mask made
-of attention_mask in the graph. A query reads W positions or all. With --scatter
-the same decoder is one of ONNX's own operators: RotaryEmbedding, TensorScatter
-and Attention of operator set 24. Two programs in one file take one token and
-four.
+of attention_mask in the graph. A query reads W positions or all. With --joined
+new rows follow the past, whose length is that of the mask less theirs. With
+--scatter the same decoder is one of ONNX's own operators: RotaryEmbedding,
+TensorScatter and Attention of operator set 24; with --attention Attention of
+operator set 25 joins past and rows and has the window. Two programs in one file
+take one token and four; one of two tokens if the mask has a fixed length.
 """
 
 import argparse
@@ -84,11 +86,23 @@ def scattered(i, past, present):
     return nodes
 
 
+def windowed(i, past, present, window):
+    """The same by Attention, which joins the past with the new rows."""
+    make = helper.make_node
+    side = {"left_window_size": window - 1} if window > 0 else {}
+    return [make("RotaryEmbedding", [f"{name}{i}.y", "cos", "sin", "position_ids"],
+                 [f"{name}{i}.r"], num_heads=heads) for name, heads in (("q", HEADS), ("k", GROUPS))] + [
+        make("Attention", [f"q{i}.r", f"k{i}.r", f"v{i}.y", "", *past], [f"a{i}", *present],
+             q_num_heads=HEADS, kv_num_heads=GROUPS, is_causal=1, **side)]
+
+
 def write(weights, path, options):
     """The model; the rows of the caches are those of the buffer, before and after."""
     nodes = [helper.make_node("Gather", ["embedding", "input_ids"], ["x0"])]
     info = helper.make_tensor_value_info
     cache = [1, GROUPS, "past_sequence_length", SIZE]
+    grows = options.joined or options.attention
+    longer = [*cache[:2], "rows" if grows else cache[2], SIZE]
     inputs = [info("input_ids", TensorProto.INT64, [1, "sequence_length"])]
     weights = dict(weights)
     if options.scatter:
@@ -97,7 +111,9 @@ def write(weights, path, options):
                    info("nonpad_kv_seqlen", TensorProto.INT64, [1])]
         weights |= {"apart": np.array([1, -1, GROUPS, SIZE]), "apart_q": np.array([1, -1, HEADS, SIZE]),
                     "together": np.array([1, -1, HEADS * SIZE])}
-    elif options.mask:
+    elif options.attention:
+        inputs.append(info("position_ids", TensorProto.INT64, [1, "sequence_length"]))
+    elif options.mask or options.joined:
         nodes += lengths_of_mask(weights)
         inputs.append(info("attention_mask", TensorProto.INT64, [1, "total_sequence_length"]))
     else:
@@ -110,16 +126,17 @@ def write(weights, path, options):
         past, present = ([f"{kind}.{i}.{name}" for name in ("key", "value")]
                          for kind in ("past_key_values", "present"))
         nodes += scattered(i, past, present) if options.scatter else \
+            windowed(i, past, present, options.window) if options.attention else \
             grouped(i, past, present, options.window)
         nodes += [helper.make_node("MatMul", [f"a{i}", f"o{i}"], [f"a{i}.o"]),
                   helper.make_node("Add", [f"x{i}", f"a{i}.o"], [f"x{i + 1}"])]
         inputs += [info(name, TensorProto.FLOAT, cache) for name in past]
-        outputs += [info(name, TensorProto.FLOAT, cache) for name in present]
+        outputs += [info(name, TensorProto.FLOAT, longer) for name in present]
     nodes.append(helper.make_node("MatMul", [f"x{LAYERS}", "head"], ["logits"]))
     constants = [numpy_helper.from_array(array, name) for name, array in weights.items()]
     graph = helper.make_graph(nodes, "grouped", inputs, outputs, constants)
     onnx.save(helper.make_model(graph, ir_version=8, opset_imports=[
-        helper.make_opsetid("", 24 if options.scatter else 17),
+        helper.make_opsetid("", 24 if options.scatter else 25 if options.attention else 17),
         helper.make_opsetid("com.microsoft", 1)]), path)
 
 
@@ -148,12 +165,20 @@ def logits(weights, tokens, window):
     return x[-1] @ weights["head"]
 
 
+def sizes(options):
+    if options.joined:
+        return [f"--input-shape=sequence_length=2,total_sequence_length={ROOM + 2}"]
+    return ["--bucket=sequence_length:1,4",
+            *([f"--input-shape=total_sequence_length={ROOM}"] if options.mask else [])]
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("folder")
     parser.add_argument("--window", type=int, default=-1)
     parser.add_argument("--mask", action="store_true")
-    parser.add_argument("--scatter", action="store_true")
+    for name in ("--joined", "--scatter", "--attention"):
+        parser.add_argument(name, action="store_true")
     options = parser.parse_args()
     folder = options.folder
     os.makedirs(folder, exist_ok=True)
@@ -163,8 +188,7 @@ def main():
     write(weights, model, options)
     tool = os.path.join(BUILD, "bin", "ashlar")
     subprocess.run([tool + "c", model, "-o", program, "--format=bfp16", "--state=auto",
-                    f"--input-shape=past_sequence_length={ROOM}", "--bucket=sequence_length:1,4",
-                    *([f"--input-shape=total_sequence_length={ROOM}"] if options.mask else [])],
+                    f"--input-shape=past_sequence_length={ROOM}", *sizes(options)],
                    check=True, stdout=subprocess.DEVNULL)
     subprocess.run([tool + "-run", program, f"--generate={COUNT}", "--quiet", f"--report={report}",
                     "--tokens=" + ",".join(map(str, PROMPT))], check=True, stdout=subprocess.DEVNULL)

@@ -45,23 +45,58 @@ struct Heads {
   Value pastKey, lengths;
 };
 
-/// Query i reads keys up to i and those that were there before.
-Value causalMask(Node &n, const Heads &h, Type element) {
+/// The places of queries [batch or 1, 1, queries, 1] among the keys.
+Value queryPlaces(Node &n, const Heads &h) {
   const Type type = wideInteger(n);
-  const int64_t queries = shapeOf(h.q)[2], keys = shapeOf(h.k)[2];
+  const int64_t queries = shapeOf(h.q)[2];
   Value offset = n.integers(h.pastKey ? shapeOf(h.pastKey)[2] : 0, {}, type);
   if (!h.pastKey && h.lengths)
     offset = n.binary<SubOp>(
         n.reshape(n.cast(h.lengths, type), {shapeOf(h.q)[0], 1, 1, 1}),
         n.integers(queries, {}, type));
-  Value last = n.binary<AddOp>(n.iota(queries, 2, 4, type), offset);
-  Value kept =
-      n.compare(CompareKind::LessOrEqual, n.iota(keys, 3, 4, type), last);
+  return n.binary<AddOp>(n.iota(queries, 2, 4, type), offset);
+}
+
+/// Query i reads keys up to i and those that were there before.
+Value causalMask(Node &n, const Heads &h, Type element) {
+  Value kept = n.compare(CompareKind::LessOrEqual,
+                         n.iota(shapeOf(h.k)[2], 3, 4, wideInteger(n)),
+                         queryPlaces(n, h));
+  return maskWhere(n, kept, element);
+}
+
+/// How far a query reads to either side; -1: all keys.
+struct Window {
+  int64_t left = -1, right = -1;
+};
+
+Value windowMask(Node &n, const Heads &h, Window window, Type element) {
+  const Type type = wideInteger(n);
+  Value key = n.iota(shapeOf(h.k)[2], 3, 4, type), query = queryPlaces(n, h);
+  // A past that is kept has room for more rows than are filled: distances are
+  // those of positions.
+  if (Value filled = h.pastKey ? n.filledRows(h.pastKey) : Value()) {
+    Value room = n.integers(shapeOf(h.pastKey)[2], {}, type);
+    Value moved = n.binary<SubOp>(n.reshape(filled, {1, 1, 1, 1}), room);
+    key = n.where(n.compare(CompareKind::Less, key, room), key,
+                  n.binary<AddOp>(key, moved));
+    query = n.binary<AddOp>(query, moved);
+  }
+  Value distance = n.binary<SubOp>(query, key), kept;
+  if (window.left >= 0)
+    kept = n.compare(CompareKind::LessOrEqual, distance,
+                     n.integers(window.left, {}, type));
+  if (window.right >= 0) {
+    Value near = n.compare(CompareKind::GreaterOrEqual, distance,
+                           n.integers(-window.right, {}, type));
+    kept = kept ? n.logical(LogicalKind::And, kept, near) : near;
+  }
   return maskWhere(n, kept, element);
 }
 
 /// Everything that is added to the scores, term by term.
-SmallVector<Value> maskTerms(Node &n, const Heads &h, bool causal) {
+SmallVector<Value> maskTerms(Node &n, const Heads &h, bool causal,
+                             Window window) {
   const Type element = elementOf(h.q);
   const int64_t keys = shapeOf(h.k)[2];
   SmallVector<Value> terms;
@@ -69,6 +104,8 @@ SmallVector<Value> maskTerms(Node &n, const Heads &h, bool causal) {
     terms.push_back(givenMask(n, n.input(3), keys, element));
   if (causal)
     terms.push_back(causalMask(n, h, element));
+  if (window.left >= 0 || window.right >= 0)
+    terms.push_back(windowMask(n, h, window, element));
   if (h.lengths) {
     const Type type = wideInteger(n);
     Value kept = n.compare(
@@ -153,6 +190,19 @@ Value withoutEmptyRows(Node &n, Value masked, Value probabilities) {
 /// Which of the scores the fourth output shows.
 enum ScoreOutput { Raw = 0, Capped = 1, Masked = 2, Probabilities = 3 };
 
+Window readWindow(Node &n) {
+  Window window;
+  if (n.opset() < 25)
+    return window;
+  window.left = n.getInt("left_window_size", -1);
+  window.right = n.getInt("right_window_size", -1);
+  if (window.left < -1 || window.right < -1)
+    n.malformed("left_window_size is {} and right_window_size {}, expected -1 "
+                "or more",
+                window.left, window.right);
+  return window;
+}
+
 void attention(Node &n) {
   const bool causal = n.getInt("is_causal", 0) != 0;
   const int64_t queryHeads = n.getInt("q_num_heads", 0),
@@ -161,6 +211,7 @@ void attention(Node &n) {
   const double cap = n.getFloat("softcap", 0);
   const bool scaled = n.hasAttribute("scale");
   const double given = n.getFloat("scale", 0);
+  const Window window = readWindow(n);
   n.ignore("softmax_precision"); // The softmax runs in binary32.
   Heads h;
   Value q = n.input(0);
@@ -178,7 +229,7 @@ void attention(Node &n) {
     return;
   n.setOutput(1, h.k);
   n.setOutput(2, h.v);
-  const SmallVector<Value> terms = maskTerms(n, h, causal);
+  const SmallVector<Value> terms = maskTerms(n, h, causal, window);
   // The fourth output may show scores that no mask has changed.
   clearUnread(n, h, terms, !n.outputUsed(3) || shown >= Masked);
   if (n.failed())
@@ -253,10 +304,10 @@ void rotaryEmbedding(Node &n) {
 std::vector<OperatorRow> ashlar::frontend::attentionRows() {
   return {
       {"Attention",
-       {23, 24},
+       {23, 24, 25},
        attention,
        "two products, a softmax, masks as sums; grouped heads, past keys and "
-       "values, softcap before the mask"},
+       "values, softcap before the mask, windows"},
       {"RotaryEmbedding",
        {23},
        rotaryEmbedding,

@@ -21,15 +21,9 @@ std::string Importer::freshName(std::string name) const {
   return name;
 }
 
-/// The argument that tells how many rows of the caches are filled, and the
-/// result that gives it back.
-Value Importer::positionArgument(SmallVector<Value> &results,
-                                 SmallVector<mlir::DictionaryAttr> &attributes,
-                                 int64_t &index) {
-  if (position) {
-    index = llvm::find(results, position) - results.begin();
+Value Importer::filledRows() {
+  if (position)
     return position;
-  }
   const std::string name = freshName("kept_rows");
   auto attribute = builder.getDictionaryAttr(
       builder.getNamedAttr(nn::nameAttr, builder.getStringAttr(name)));
@@ -38,8 +32,48 @@ Value Importer::positionArgument(SmallVector<Value> &results,
   if (mlir::failed(
           function.insertArgument(last, type, attribute, nameLoc(name))))
     return nullptr;
-  position = function.getArgument(last);
-  index = static_cast<int64_t>(results.size());
+  return position = function.getArgument(last);
+}
+
+bool Importer::isKept(Value input) const {
+  return llvm::any_of(states, [&](const StatePair &pair) {
+    return values.lookup(pair.input) == input;
+  });
+}
+
+/// Place p of a cache with `room` rows before the new ones, as a position.
+Expected<Value> Importer::positionOf(const std::string &name, int64_t room) {
+  Value &known = positions[{name, room}];
+  if (known)
+    return known;
+  Expected<Value> place = lookup(name);
+  if (!place || !*place)
+    return place;
+  Emitter e(builder, nameLoc(name), options.maxElements, model.budget,
+            /*useHost=*/false);
+  const Shape one(rankOf(*place), 1);
+  Value moved =
+      e.binary<nn::SubOp>(e.reshape(filledRows(), one),
+                          e.integers(room, one, builder.getI64Type()));
+  moved = e.binary<nn::AddOp>(*place, e.cast(moved, elementOf(*place)));
+  Value old = e.compare(nn::CompareKind::Less, *place,
+                        e.integers(room, one, elementOf(*place)));
+  known = e.where(old, *place, moved);
+  if (e.failed())
+    return makeError(e.errorClass(), "'{}': {}", printable(name),
+                     e.errorMessage());
+  return known;
+}
+
+/// The argument that tells how many rows of the caches are filled, and the
+/// number of the result that gives it back.
+Value Importer::positionArgument(SmallVector<Value> &results,
+                                 SmallVector<mlir::DictionaryAttr> &attributes,
+                                 int64_t &index) {
+  filledRows();
+  index = llvm::find(results, position) - results.begin();
+  if (index < static_cast<int64_t>(results.size()))
+    return position;
   results.push_back(position);
   attributes.push_back(builder.getDictionaryAttr(builder.getNamedAttr(
       nn::nameAttr, builder.getStringAttr(freshName("kept_rows.used")))));
@@ -95,10 +129,10 @@ Error Importer::keepStates(SmallVector<Value> &results,
                  builder.getContext()));
     attributes[index] = list.getDictionary(builder.getContext());
   }
-  if (Error error =
-          refuseRoomAsData(model, shapes, [&](const std::string &name) {
-            return integers(name);
-          }))
+  if (Error error = refuseRoomAsData(
+          model, shapes,
+          [&](const std::string &name) { return integers(name); },
+          neededPlaces))
     return error;
   if (Error error = maskUnfilled(caches, position, builder, model.budget))
     return error;

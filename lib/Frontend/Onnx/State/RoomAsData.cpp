@@ -8,11 +8,17 @@
 // come after the filled rows, so a comparison of places in the joined cache
 // gives what one of positions gives for every row that is filled. Causal masks
 // compare in this way.
+//
+// Any other arithmetic of numbers, as that of sliding windows, needs positions:
+// it gets an operand that the importer computes from the place and the number
+// of filled rows (PlaceUses). The tensors keep their places, so what a position
+// selects must not be one of their rows.
 
 #include "States.h"
 
 #include "ashlar/Support/Error.h"
 #include "llvm/ADT/StringMap.h"
+#include "llvm/ADT/StringSet.h"
 #include "llvm/ADT/StringSwitch.h"
 
 using namespace ashlar;
@@ -30,9 +36,10 @@ struct RowsAlong {
 /// A value that holds the number of rows of a cache.
 struct Rows {
   const CacheShape *cache = nullptr;
-  int64_t at = -1;     ///< Its only place in a list; -1: anywhere.
-  bool exact = true;   ///< That number plus or minus others.
-  bool places = false; ///< Places of rows in the joined cache, from Range.
+  int64_t at = -1;       ///< Its only place in a list; -1: anywhere.
+  bool exact = true;     ///< That number plus or minus others.
+  bool places = false;   ///< Places of rows in the joined cache, from Range.
+  bool position = false; ///< Computed from true positions.
 };
 
 enum class Use {
@@ -102,6 +109,47 @@ bool compares(const FlatNode &node) {
       .Default(false);
 }
 
+/// Whether a node computes with the numbers of its operands one by one.
+bool isArithmetic(const FlatNode &node) {
+  return node.domain.empty() &&
+         (compares(node) ||
+          llvm::StringSwitch<bool>(node.op)
+              .Cases({"Add", "Sub", "Mul", "Div", "Mod", "Neg"}, true)
+              .Cases({"Abs", "Min", "Max", "Sum", "Pow", "Floor"}, true)
+              .Cases({"Ceil", "Cast", "Where", "BitShift"}, true)
+              .Default(false));
+}
+
+/// Whether a node hands the elements of an operand on.
+bool movesElements(const FlatNode &node, size_t index) {
+  return node.domain.empty() &&
+         (node.op == "Concat" ||
+          (index == 0 && llvm::StringSwitch<bool>(node.op)
+                             .Cases({"Reshape", "Expand", "Unsqueeze"}, true)
+                             .Cases({"Squeeze", "Identity", "Transpose"}, true)
+                             .Cases({"Slice", "Gather", "Tile"}, true)
+                             .Cases({"Flatten", "Split"}, true)
+                             .Default(false)));
+}
+
+/// Whether an operand says which elements of a tensor a node takes, or how
+/// many.
+bool selects(const FlatNode &node, size_t index) {
+  if (!node.domain.empty())
+    return false;
+  if (llvm::StringSwitch<bool>(node.op)
+          .Cases({"Range", "ConstantOfShape", "If", "Loop", "Scan"}, true)
+          .Default(false))
+    return true;
+  return index > 0 &&
+         llvm::StringSwitch<bool>(node.op)
+             .Cases({"Gather", "GatherElements", "GatherND", "Slice"}, true)
+             .Cases({"ScatterND", "ScatterElements", "Pad", "Tile"}, true)
+             .Cases({"Reshape", "Expand", "Split", "TopK", "Trilu"}, true)
+             .Cases({"OneHot", "Resize", "TensorScatter"}, true)
+             .Default(false);
+}
+
 /// Whether the name of a dimension is a sum of which \p symbol is a term.
 bool hasTerm(StringRef sum, StringRef symbol) {
   SmallVector<StringRef> terms;
@@ -112,8 +160,9 @@ bool hasTerm(StringRef sum, StringRef symbol) {
 
 class Finder {
 public:
-  Finder(llvm::ArrayRef<CacheShape> caches, ReadIntegers integers)
-      : integers(integers) {
+  Finder(llvm::ArrayRef<CacheShape> caches, ReadIntegers integers,
+         PlaceUses &uses)
+      : integers(integers), uses(uses) {
     for (const CacheShape &cache : caches)
       for (const std::string &name : {cache.past, cache.joined})
         shapes[name] = {&cache, cache.axis, cache.rank};
@@ -121,12 +170,15 @@ public:
 
   Error run(const Model &model) {
     addDeclared(model.proto.graph());
+    for (const onnx::TensorProto &tensor : model.proto.graph().initializer())
+      tables.insert(tensor.name());
     for (const FlatNode &node : model.nodes)
       if (node.live)
         if (Error error = visit(node))
           return error;
     for (const onnx::ValueInfoProto &output : model.proto.graph().output())
-      if (auto found = rows.find(output.name()); found != rows.end())
+      if (auto found = rows.find(output.name());
+          found != rows.end() && !found->second.position)
         return refuse("output '" + printable(output.name()) + "'",
                       *found->second.cache);
     return Error::success();
@@ -146,6 +198,15 @@ private:
   void addDeclared(const onnx::GraphProto &graph);
   Error visit(const FlatNode &node);
   Error visitOperand(const FlatNode &node, size_t index, const Rows &operand);
+  /// A use that means the position: remembered if it can have that.
+  Error usePosition(const FlatNode &node, size_t index, const Rows &operand);
+  Error visitPosition(const FlatNode &node, size_t index, const Rows &operand);
+  /// The extents of a list of places: one for each new row, or all rows.
+  Error visitExtents(const FlatNode &node, const Rows &operand);
+  Error refuseNode(const FlatNode &node, const Rows &operand) const {
+    return refuse("node '" + printable(node.name) + "' (" + node.op + ")",
+                  *operand.cache);
+  }
   void readShape(const FlatNode &node, const RowsAlong &tensor);
   llvm::Expected<bool> takesRows(const FlatNode &node, const Rows &operand);
   /// Whether every number of a value is at least `least`.
@@ -157,6 +218,8 @@ private:
   llvm::Expected<bool> cutsTriangle(const FlatNode &node);
 
   ReadIntegers integers;
+  PlaceUses &uses;
+  llvm::StringSet<> tables; ///< Tensors of the file.
   llvm::StringMap<RowsAlong> shapes;
   llvm::StringMap<Rows> rows;
 };
@@ -242,7 +305,7 @@ llvm::Expected<bool> Finder::makesPlaces(const FlatNode &node) {
 llvm::Expected<bool> Finder::comparesPlaces(const FlatNode &node) {
   for (const std::string &name : node.inputs) {
     auto found = rows.find(name);
-    if (found == rows.end())
+    if (found == rows.end() || found->second.position)
       return false;
     if (found->second.places)
       continue;
@@ -289,20 +352,62 @@ llvm::Expected<bool> Finder::takesRows(const FlatNode &node,
   });
 }
 
+Error Finder::visitPosition(const FlatNode &node, size_t index,
+                            const Rows &operand) {
+  const bool gathers = node.op == "Gather" && index == 1;
+  if (selects(node, index) && !(gathers && tables.contains(node.inputs[0])))
+    return refuseNode(node, operand);
+  // A comparison gives one answer for each place.
+  if ((isArithmetic(node) && !compares(node)) || movesElements(node, index))
+    for (const std::string &output : node.outputs)
+      rows[output] = {operand.cache, -1, false, false, true};
+  return Error::success();
+}
+
+Error Finder::visitExtents(const FlatNode &node, const Rows &operand) {
+  auto extents = integers(node.outputs[0]);
+  if (!extents)
+    return extents.takeError();
+  if (!*extents || llvm::any_of(**extents, [&](int64_t extent) {
+        return extent >= operand.cache->room;
+      }))
+    rows[node.outputs[0]] = {operand.cache, -1, false};
+  return Error::success();
+}
+
+Error Finder::usePosition(const FlatNode &node, size_t index,
+                          const Rows &operand) {
+  const bool table = node.domain.empty() && node.op == "Gather" && index == 1 &&
+                     tables.contains(node.inputs[0]);
+  if (!operand.exact || (!isArithmetic(node) && !table))
+    return refuseNode(node, operand);
+  // Places begin at 0; a number alone must lie after the room.
+  const int64_t least = operand.places ? 0 : operand.cache->room;
+  llvm::Expected<bool> known = atLeast(node.inputs[index], least);
+  if (!known)
+    return known.takeError();
+  if (!*known)
+    return refuseNode(node, operand);
+  uses[{node.name, index}] = operand.cache->room;
+  return visitPosition(node, index, operand);
+}
+
 Error Finder::visitOperand(const FlatNode &node, size_t index,
                            const Rows &operand) {
+  if (operand.position)
+    return visitPosition(node, index, operand);
+  if (operand.places && node.op == "Shape" && node.domain.empty())
+    return visitExtents(node, operand);
   if (operand.places) {
     if (!node.domain.empty() || !movesPlaces(node, index))
-      return refuse("node '" + printable(node.name) + "' (" + node.op + ")",
-                    *operand.cache);
+      return usePosition(node, index, operand);
     for (const std::string &output : node.outputs)
       rows[output] = operand;
     return Error::success();
   }
   const Use use = useOf(node, index);
   if (use == Use::Other)
-    return refuse("node '" + printable(node.name) + "' (" + node.op + ")",
-                  *operand.cache);
+    return usePosition(node, index, operand);
   if (use == Use::Extent)
     return Error::success();
   llvm::Expected<bool> takes = takesRows(node, operand);
@@ -346,12 +451,22 @@ Error Finder::visit(const FlatNode &node) {
     return places.takeError();
   if (*places)
     return Error::success();
+  // What is computed with a position or a place needs positions throughout.
+  const bool positions =
+      isArithmetic(node) && node.op != "Cast" &&
+      llvm::any_of(node.inputs, [&](const std::string &name) {
+        auto found = rows.find(name);
+        return found != rows.end() &&
+               (found->second.places || found->second.position);
+      });
   for (auto [index, name] : llvm::enumerate(node.inputs)) {
     auto found = rows.find(name);
     if (found == rows.end())
       continue;
     const Rows operand = found->second;
-    if (Error error = visitOperand(node, index, operand))
+    if (Error error = positions && !operand.position
+                          ? usePosition(node, index, operand)
+                          : visitOperand(node, index, operand))
       return error;
   }
   return Error::success();
@@ -359,6 +474,7 @@ Error Finder::visit(const FlatNode &node) {
 
 Error ashlar::frontend::refuseRoomAsData(const Model &model,
                                          llvm::ArrayRef<CacheShape> caches,
-                                         ReadIntegers integers) {
-  return Finder(caches, integers).run(model);
+                                         ReadIntegers integers,
+                                         PlaceUses &uses) {
+  return Finder(caches, integers, uses).run(model);
 }

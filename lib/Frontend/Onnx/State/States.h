@@ -12,6 +12,8 @@
 
 #include "ashlar/Frontend/Onnx/Import.h"
 
+#include <map>
+
 namespace ashlar::frontend {
 
 /// An output and the input that it replaces for the next run, by name.
@@ -68,12 +70,18 @@ using ReadIntegers =
     llvm::function_ref<llvm::Expected<std::optional<std::vector<int64_t>>>(
         const std::string &)>;
 
+/// Operands, by node and number, that hold places in a cache with new rows
+/// after its room, where the node means positions: new rows come after the
+/// filled ones. The values are rooms.
+using PlaceUses = std::map<std::pair<std::string, size_t>, int64_t>;
+
 /// Unsupported if a node of the model computes anything but extents of tensors
-/// with the number of rows of a cache: it would be the room, where the model
-/// means the rows that are filled. The message names the node.
+/// with the number of rows of a cache, and positions cannot stand for it: it
+/// would be the room, where the model means the rows that are filled. The
+/// message names the node. \p uses has what must become positions.
 llvm::Error refuseRoomAsData(const Model &model,
                              llvm::ArrayRef<CacheShape> caches,
-                             ReadIntegers integers);
+                             ReadIntegers integers, PlaceUses &uses);
 
 } // namespace ashlar::frontend
 

@@ -49,11 +49,14 @@ Tensor joined(Call &call, size_t past, const Tensor &x) {
   return y;
 }
 
-/// What is added to a score: given mask, causal mask, keys that are padding.
+/// What is added to a score: given mask, causal mask, windows, keys that are
+/// padding.
 class Mask {
 public:
   Mask(Call &call, int64_t queries, int64_t past)
       : call(call), queries(queries), past(past),
+        left(call.getInt("left_window_size", -1)),
+        right(call.getInt("right_window_size", -1)),
         causal(call.getInt("is_causal", 0) != 0) {
     if (call.has(6))
       lengths = call.integers(6);
@@ -65,7 +68,9 @@ public:
       return none;
     const bool external = !lengths.empty() && !call.has(4);
     const int64_t offset = external ? lengths[b] - queries : past;
-    if (causal && j > i + offset)
+    const int64_t distance = i + offset - j;
+    if ((causal && distance < 0) || (left >= 0 && distance > left) ||
+        (right >= 0 && -distance > right))
       return none;
     if (!call.has(3))
       return 0;
@@ -85,7 +90,7 @@ public:
 
 private:
   Call &call;
-  int64_t queries, past;
+  int64_t queries, past, left, right;
   bool causal;
   SmallVector<int64_t> lengths;
 };
@@ -215,7 +220,7 @@ void rotaryEmbedding(Call &call) {
 
 std::vector<EvaluatorRow> onnxref::attentionEvaluators() {
   return {
-      {"Attention", {23, 24}, 3, attention},
+      {"Attention", {23, 24, 25}, 3, attention},
       {"RotaryEmbedding", {23}, 3, rotaryEmbedding},
   };
 }

@@ -39,6 +39,7 @@ struct Attention {
   Value q, k, v;       ///< [batch, length, heads, size].
   Value pastK, pastV;  ///< [batch, groups, past, size], or none.
   Value start;         ///< [batch]: the position of the first query.
+  int64_t room = 0;    ///< Rows of a past before those of these queries.
   Value bias, sink;    ///< Terms of the scores; a logit for each head.
   bool smooth = false; ///< A logit 0 next to the scores.
 };
@@ -79,8 +80,23 @@ Value causalTerms(Node &n, const Attention &a, int64_t keys, Type element) {
   const int64_t length = shapeOf(a.q)[1], batch = shapeOf(a.q)[0];
   Value own = n.binary<AddOp>(n.reshape(a.start, {batch, 1, 1, 1}),
                               n.iota(length, 2, 4, wide(n)));
-  Value key = n.iota(keys, 3, 4, wide(n));
+  Value key = n.iota(keys, 3, 4, wide(n)), real;
+  if (a.room > 0) {
+    // Rows of a past that is not full have no position; new ones follow those
+    // that have.
+    Value start = n.reshape(a.start, {batch, 1, 1, 1});
+    Value old = n.compare(CompareKind::Less, key, number(n, a.room));
+    real = n.logical(
+        LogicalKind::Or,
+        n.compare(CompareKind::GreaterOrEqual, key, number(n, a.room)),
+        n.compare(CompareKind::Less, key, start));
+    key = n.where(
+        old, key,
+        n.binary<AddOp>(key, n.binary<SubOp>(start, number(n, a.room))));
+  }
   Value kept = n.compare(CompareKind::LessOrEqual, key, own);
+  if (real)
+    kept = n.logical(LogicalKind::And, kept, real);
   if (a.window > 0)
     kept = n.logical(LogicalKind::And, kept,
                      n.compare(CompareKind::GreaterOrEqual, key,
@@ -168,7 +184,7 @@ void turn(Node &n, Attention &a, bool interleaved) {
 
 /// Keys or values of all positions. A past with room for all of them is a
 /// buffer with rows at run-time positions.
-Value present(Node &n, const Attention &a, Value past, Value rows,
+Value present(Node &n, Attention &a, Value past, Value rows,
               std::optional<int64_t> total) {
   Value fresh = swapped(n, rows);
   if (n.failed() || !past || shapeOf(past)[2] == 0)
@@ -178,8 +194,10 @@ Value present(Node &n, const Attention &a, Value past, Value rows,
       shape[3] != added[3])
     return n.malformed("a past of {} for rows {}", typeText(past),
                        typeText(fresh));
-  if (total && *total == shape[2] + added[2])
+  if (total && *total == shape[2] + added[2]) {
+    a.room = shape[2];
     return n.concat({past, fresh}, 2);
+  }
   if (total && *total > shape[2])
     return n.unsupported("total_sequence_length is {}, the past has {} rows "
                          "and {} come: expected their sum, or a past with room "
