@@ -22,6 +22,8 @@ struct ProgramOrder {
   /// Per Program::dumps, the new index of the instruction after which it is
   /// complete and unchanged.
   std::vector<uint32_t> dumps;
+  /// By old index the queues, where they are others than in the program.
+  std::vector<isa::Queue> queues;
   uint64_t before = 0, after = 0; ///< Predicted cycles.
 };
 
@@ -56,10 +58,16 @@ enum class Urgency {
   CriticalPath ///< The longest chain of dependent instructions follows it.
 };
 
+/// Which of the DMA queues does what.
+enum class Moves {
+  Free,    ///< As in the program; each queue in any order.
+  InOrder, ///< So, but queues other than that of the weights keep their orders.
+  Shared   ///< Every instruction goes to the queue that is free first.
+};
+
 struct ListRule {
   Urgency urgency = Urgency::Program;
-  /// The DMA queues other than that of the weights keep their orders.
-  bool movesInOrder = false;
+  Moves moves = Moves::Free;
   /// Other than 0: urgencies by critical path are multiplied by factors from 1
   /// to 1.5, drawn per node.
   uint32_t seed = 0;

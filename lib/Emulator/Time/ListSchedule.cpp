@@ -17,6 +17,9 @@ using Impl = LoadedProgram::Impl;
 constexpr auto peQueue = static_cast<unsigned>(isa::Queue::Pe);
 constexpr auto firstDma = static_cast<unsigned>(isa::Queue::Dma0);
 constexpr unsigned numDmaQueues = 4;
+constexpr bool isDma(unsigned queue) {
+  return queue >= firstDma && queue < firstDma + numDmaQueues;
+}
 constexpr auto loadQueue = static_cast<unsigned>(isa::Queue::Peload);
 
 /// The dependences by step, with those of planned tensors.
@@ -92,16 +95,16 @@ class Scheduler {
 public:
   Scheduler(const Impl &impl, const Graph &graph, PlannedTensors &tensors,
             llvm::ArrayRef<Work> work, std::vector<uint64_t> urgency,
-            bool movesInOrder)
-      : impl(impl), graph(graph), tensors(tensors),
+            Moves moves)
+      : queueOf(impl.queues), impl(impl), graph(graph), tensors(tensors),
         servers(impl.program.machine), work(work), urgency(std::move(urgency)),
-        before(graph.countBefore()), ready(graph.steps(), 0),
-        movesInOrder(movesInOrder) {}
+        before(graph.countBefore()), ready(graph.steps(), 0), moves(moves) {}
 
   /// Fills `order`; false if the dependences leave something out.
   bool run();
 
   std::vector<uint32_t> order;
+  std::vector<uint8_t> queueOf; ///< Per instruction.
   uint64_t end = 0;
 
 private:
@@ -122,6 +125,7 @@ private:
   };
 
   unsigned lineOf(uint32_t index) const;
+  unsigned queueFor(unsigned queue) const;
   void release(uint32_t step);
   std::optional<Entry> candidate(Line &line, unsigned queue);
   uint64_t startOf(uint32_t index) const;
@@ -135,7 +139,7 @@ private:
   std::vector<uint64_t> urgency; ///< Less is more urgent.
   std::vector<uint32_t> before;  ///< Dependences that are not met.
   std::vector<uint64_t> ready;   ///< Cycle from which the met ones allow it.
-  bool movesInOrder;
+  Moves moves;
   Line lines[numQueues];
   Queue queues[numQueues];
 };
@@ -160,8 +164,21 @@ bool emulator::keepsOrder(isa::Queue queue) {
 /// weights a stream uses.
 unsigned Scheduler::lineOf(uint32_t index) const {
   const unsigned queue = impl.queues[index];
+  if (moves == Moves::Shared && isDma(queue))
+    return firstDma;
   return queue == loadQueue && !impl.program.machine.pe.shadowSet ? peQueue
                                                                   : queue;
+}
+
+/// The queue that an instruction goes to if it is the next one.
+unsigned Scheduler::queueFor(unsigned queue) const {
+  if (moves != Moves::Shared || !isDma(queue))
+    return queue;
+  unsigned first = firstDma;
+  for (unsigned i = 1; i < impl.program.machine.dma.queues; ++i)
+    if (queues[firstDma + i].cursor < queues[first].cursor)
+      first = firstDma + i;
+  return first;
 }
 
 /// Step \p step depends on nothing any more. Steps that only collect pass on
@@ -185,7 +202,8 @@ void Scheduler::release(uint32_t step) {
 }
 
 uint64_t Scheduler::startOf(uint32_t index) const {
-  uint64_t start = std::max(ready[index], queues[impl.queues[index]].cursor);
+  uint64_t start =
+      std::max(ready[index], queues[queueFor(impl.queues[index])].cursor);
   for (const Claim &claim : work[index].claims)
     start = std::max(start, servers.earliest(claim).cycle);
   return start;
@@ -201,8 +219,8 @@ std::optional<Scheduler::Entry> Scheduler::candidate(Line &line,
     const uint32_t index = line.instructions[line.next];
     return Entry{startOf(index), index};
   }
-  while (!line.coming.empty() &&
-         line.coming.top().first <= queues[queue].cursor) {
+  const uint64_t now = queues[queueFor(queue)].cursor;
+  while (!line.coming.empty() && line.coming.top().first <= now) {
     const uint32_t index = line.coming.top().second;
     line.available.push({urgency[index], index});
     line.coming.pop();
@@ -225,15 +243,18 @@ void Scheduler::perform(uint32_t index) {
   const uint64_t start = startOf(index);
   for (const Claim &claim : own.claims)
     servers.grant(claim, start, index);
-  Queue &queue = queues[impl.queues[index]];
+  queueOf[index] = static_cast<uint8_t>(queueFor(impl.queues[index]));
+  Queue &queue = queues[queueOf[index]];
   uint64_t complete = start + own.complete;
   if (!std::holds_alternative<isa::PeSwap>(impl.code[index]))
     complete = queue.retired = std::max(queue.retired, complete);
   queue.cursor = start + own.issue;
   end = std::max(end, complete);
   for (const Graph::Edge &edge : graph.after(index)) {
+    // Where queues are shared, the later one may go to any of them.
     const bool follows = edge.later < impl.code.size() && !edge.result &&
-                         impl.queues[edge.later] == impl.queues[index];
+                         impl.queues[edge.later] == queueOf[index] &&
+                         !(moves == Moves::Shared && isDma(queueOf[index]));
     ready[edge.later] = std::max(ready[edge.later], follows ? start : complete);
     if (--before[edge.later] == 0)
       release(edge.later);
@@ -244,7 +265,7 @@ bool Scheduler::run() {
   for (unsigned queue = 0; queue < numQueues; ++queue)
     lines[queue].ordered =
         keepsOrder(static_cast<isa::Queue>(queue)) ||
-        (movesInOrder && queue > firstDma && queue < firstDma + numDmaQueues);
+        (moves == Moves::InOrder && isDma(queue) && queue != firstDma);
   for (uint32_t i = 0; i < impl.code.size(); ++i)
     if (Line &line = lines[lineOf(i)]; line.ordered)
       line.instructions.push_back(i);
@@ -294,12 +315,15 @@ OrderTrials::listSchedule(const ListRule &rule) const {
                      ? i
                      : ~scaled(urgency[i], impl.nodeOf(i), rule.seed);
   Scheduler scheduler(impl, graph, tensors, state->work, std::move(urgency),
-                      rule.movesInOrder);
+                      rule.moves);
   if (!scheduler.run())
     return std::nullopt;
   ProgramOrder result;
   result.instructions = std::move(scheduler.order);
   result.dumps = tensors.take();
+  if (rule.moves == Moves::Shared)
+    for (uint8_t queue : scheduler.queueOf)
+      result.queues.push_back(static_cast<isa::Queue>(queue));
   result.after = scheduler.end;
   return result;
 }

@@ -6,6 +6,18 @@ using namespace mlir;
 
 namespace ashlar::isadialect {
 
+void setQueue(isa::Instruction &inst, isa::Queue queue) {
+  assert(isa::info(inst).queueMask >> static_cast<unsigned>(queue) & 1);
+  std::visit(
+      [queue](auto &x) {
+        // Where one queue is legal, it is a constant of the struct.
+        if constexpr (!std::is_const_v<
+                          std::remove_reference_t<decltype((x.queue))>>)
+          x.queue = queue;
+      },
+      inst);
+}
+
 FailureOr<ProgramInstructions> instructionsOf(ProgramOp program) {
   ProgramInstructions result;
   for (Operation &op : program.getBody().front()) {

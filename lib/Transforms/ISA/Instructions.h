@@ -17,6 +17,9 @@ struct ProgramInstructions {
   std::vector<mlir::Operation *> operations;
 };
 
+/// Issues \p inst to another of the queues of its InstructionInfo.
+void setQueue(isa::Instruction &inst, isa::Queue queue);
+
 /// Reads them; emits an error at an operation that is not a legal instruction.
 mlir::FailureOr<ProgramInstructions> instructionsOf(ProgramOp program);
 

@@ -28,6 +28,8 @@ namespace ashlar::isadialect {
 
 namespace {
 
+using emulator::Moves, emulator::Urgency;
+
 /// A schedule that is tried, and its name in the decision.
 struct Rule {
   llvm::StringLiteral name;
@@ -37,15 +39,18 @@ struct Rule {
 /// None is best for all programs: free transfers fill pauses but may meet in
 /// the queues.
 constexpr Rule kRules[] = {
-    {"program-order", {emulator::Urgency::Program, false}},
-    {"program-order-moves-kept", {emulator::Urgency::Program, true}},
-    {"critical-path", {emulator::Urgency::CriticalPath, false}},
-    {"critical-path-moves-kept", {emulator::Urgency::CriticalPath, true}}};
+    {"program-order", {Urgency::Program, Moves::Free}},
+    {"program-order-moves-kept", {Urgency::Program, Moves::InOrder}},
+    {"critical-path", {Urgency::CriticalPath, Moves::Free}},
+    {"critical-path-moves-kept", {Urgency::CriticalPath, Moves::InOrder}}};
 
 /// Instructions that are scheduled in all by those rules: of longer programs
 /// the first rules alone are tried, or none, so that a program takes as long to
 /// schedule as to emit.
 constexpr size_t kListInstructions = 120000;
+
+/// What a search lets the DMA queues do, by turns.
+constexpr Moves kMoves[] = {Moves::Free, Moves::InOrder, Moves::Shared};
 
 /// Instructions that a search schedules in all, and its schedules at most.
 constexpr size_t kSearchInstructions = 2000000, kMostSearched = 256;
@@ -73,17 +78,19 @@ private:
     for (const container::TensorPlacement &tensor : program.dumps)
       complete.push_back(static_cast<uint32_t>(tensor.afterInstruction));
   }
-  emulator::OrderTrials::Trial trialOf(llvm::ArrayRef<uint32_t> order,
+  emulator::OrderTrials::Trial trialOf(llvm::ArrayRef<isa::Instruction> code,
+                                       llvm::ArrayRef<uint32_t> order,
                                        llvm::ArrayRef<uint32_t> complete) const;
-  std::vector<std::optional<uint32_t>> inFlight(llvm::ArrayRef<uint32_t> places,
-                                                size_t count) const;
+  std::vector<std::optional<uint32_t>>
+  inFlight(llvm::ArrayRef<isa::Instruction> code,
+           llvm::ArrayRef<uint32_t> places, size_t count) const;
 
   machine::Description machine;
   std::vector<isa::Instruction> instructions;
   Footprints footprints;
   std::vector<uint32_t> complete; ///< Per tensor, TensorPlacement.
   size_t pairs = 0;               ///< Dependences.
-  /// Those of results between instructions of one queue.
+  /// Those of results between instructions of one queue, or that may be.
   std::vector<emulator::Dependences::Pair> readers;
   std::optional<emulator::OrderTrials> known;
 };
@@ -108,6 +115,13 @@ private:
 
 } // namespace
 
+/// Whether a schedule may have both in one queue.
+static bool mayShareQueue(const isa::Instruction &a,
+                          const isa::Instruction &b) {
+  return isa::queueOf(a) == isa::queueOf(b) ||
+         (isa::info(a).queueMask & isa::info(b).queueMask) != 0;
+}
+
 std::unique_ptr<Timed> Timed::of(container::Program program,
                                  std::vector<isa::Instruction> instructions,
                                  bool manyOrders) {
@@ -122,8 +136,8 @@ std::unique_ptr<Timed> Timed::of(container::Program program,
                 [&](const emulator::Dependences::Pair &pair) {
                   return pair.result && pair.earlier < timed->size() &&
                          pair.later < timed->size() &&
-                         isa::queueOf(timed->instructions[pair.earlier]) ==
-                             isa::queueOf(timed->instructions[pair.later]);
+                         mayShareQueue(timed->instructions[pair.earlier],
+                                       timed->instructions[pair.later]);
                 });
   timed->known = emulator::OrderTrials::of(program, std::move(*dependences));
   if (!timed->known)
@@ -131,25 +145,29 @@ std::unique_ptr<Timed> Timed::of(container::Program program,
   return timed;
 }
 
-/// Of every instruction the latest one of its queue whose results it reads.
-/// \p places: of the instructions, among \p count with semaphores.
+/// Of every instruction of \p code the latest one of its queue whose results
+/// it reads. \p places: of the instructions, among \p count with semaphores.
 std::vector<std::optional<uint32_t>>
-Timed::inFlight(llvm::ArrayRef<uint32_t> places, size_t count) const {
+Timed::inFlight(llvm::ArrayRef<isa::Instruction> code,
+                llvm::ArrayRef<uint32_t> places, size_t count) const {
   std::vector<std::optional<uint32_t>> latest(count);
   for (const emulator::Dependences::Pair &pair : readers) {
+    if (isa::queueOf(code[pair.earlier]) != isa::queueOf(code[pair.later]))
+      continue;
     std::optional<uint32_t> &own = latest[places[pair.later]];
     own = std::max(own.value_or(0), places[pair.earlier]);
   }
   return latest;
 }
 
-/// The program with semaphores. \p complete tells for every tensor the place
+/// The program with semaphores, of which \p code has the instructions on their
+/// queues. \p complete tells for every tensor the place
 /// in \p order after which it is copied out.
 emulator::OrderTrials::Trial
-Timed::trialOf(llvm::ArrayRef<uint32_t> order,
+Timed::trialOf(llvm::ArrayRef<isa::Instruction> code,
+               llvm::ArrayRef<uint32_t> order,
                llvm::ArrayRef<uint32_t> complete) const {
-  const SemaphorePlan plan =
-      planSemaphores(instructions, footprints, order, machine);
+  const SemaphorePlan plan = planSemaphores(code, footprints, order, machine);
   emulator::OrderTrials::Trial trial;
   trial.semaphores = plan.semaphores;
   std::vector<uint32_t> places(order.size()); ///< By old index.
@@ -163,21 +181,21 @@ Timed::trialOf(llvm::ArrayRef<uint32_t> order,
     trial.origins.push_back(origin);
   };
   for (auto [i, index] : llvm::enumerate(order)) {
-    const isa::Queue queue = isa::queueOf(instructions[index]);
+    const isa::Queue queue = isa::queueOf(code[index]);
     for (uint32_t semaphore : plan.waits[i]) {
       isa::SemWait wait{};
       wait.queue = queue, wait.sem = semaphore;
       add(wait, emulator::OrderTrials::kNone);
     }
     places[index] = static_cast<uint32_t>(trial.code.size());
-    add(instructions[index], index);
+    add(code[index], index);
     for (uint32_t semaphore : plan.signals[i]) {
       isa::SemSignal signal{};
       signal.queue = queue, signal.sem = semaphore;
       add(signal, emulator::OrderTrials::kNone);
     }
   }
-  trial.inFlight = inFlight(places, trial.code.size());
+  trial.inFlight = inFlight(code, places, trial.code.size());
   for (uint32_t place : complete)
     trial.complete.push_back(places[order[place]]);
   return trial;
@@ -187,11 +205,19 @@ std::optional<uint64_t>
 Timed::cycles(const emulator::ProgramOrder *order) const {
   // Where queues share nothing but DRAM, their order is as good as any.
   const bool byStart = machine.sb.banks > 0 || machine.fetch.bytesPerCycle > 0;
-  if (order)
-    return known->cycles(trialOf(order->instructions, order->dumps), byStart);
-  std::vector<uint32_t> asEmitted(instructions.size());
-  std::iota(asEmitted.begin(), asEmitted.end(), 0);
-  return known->cycles(trialOf(asEmitted, complete), byStart);
+  if (!order) {
+    std::vector<uint32_t> asEmitted(instructions.size());
+    std::iota(asEmitted.begin(), asEmitted.end(), 0);
+    return known->cycles(trialOf(instructions, asEmitted, complete), byStart);
+  }
+  if (order->queues.empty())
+    return known->cycles(
+        trialOf(instructions, order->instructions, order->dumps), byStart);
+  std::vector<isa::Instruction> code = instructions;
+  for (auto [instruction, queue] : llvm::zip_equal(code, order->queues))
+    setQueue(instruction, queue);
+  return known->cycles(trialOf(code, order->instructions, order->dumps),
+                       byStart);
 }
 
 LogicalResult Schedule::schedule(ProgramOp program) {
@@ -263,10 +289,10 @@ void Schedule::search(const Timed &timed, Choice &best) {
   const size_t count = std::min(
       kSearchInstructions / std::max<size_t>(timed.size(), 1), kMostSearched);
   for (uint32_t seed = 1; seed <= count; ++seed)
-    attempt(
-        timed,
-        {"searched", {emulator::Urgency::CriticalPath, seed % 2 == 0, seed}},
-        best);
+    attempt(timed,
+            {"searched",
+             {Urgency::CriticalPath, kMoves[seed % std::size(kMoves)], seed}},
+            best);
 }
 
 void Schedule::runOnOperation() {

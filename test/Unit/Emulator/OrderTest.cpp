@@ -230,8 +230,8 @@ vec.map op=relu channels=4 n2=8 aType=f32 aOffset=4096 aStride2=4 dstType=f32 ds
   dependences.steps = 4;
   for (auto urgency :
        {emulator::Urgency::Program, emulator::Urgency::CriticalPath}) {
-    const auto order =
-        emulator::listSchedule(program, dependences, {urgency, false});
+    const auto order = emulator::listSchedule(program, dependences,
+                                              {urgency, emulator::Moves::Free});
     ASSERT_TRUE(order.has_value());
     const auto &places = order->instructions;
     EXPECT_LT(llvm::find(places, 3u), llvm::find(places, 1u));
@@ -248,6 +248,32 @@ vec.map op=relu channels=4 n2=8 aType=f32 aOffset=4096 aStride2=4 dstType=f32 ds
             llvm::find(joined->instructions, 3u));
   dependences.pairs.push_back({3, 1, true});
   EXPECT_FALSE(emulator::listSchedule(program, dependences, {}).has_value());
+}
+
+TEST(Order, SharedMovesGoToTheQueueThatIsFreeFirst) {
+  // Three long transfers of one queue, which has three others beside it.
+  const container::Program program = assembleText(R"(
+.machine name=a1-tiny
+.memory dram=8192
+dma.fill queue=dma1 dstMem=sb n3=4 n4=1024 dstStride3=65536 dstStride4=1
+dma.fill queue=dma1 dstMem=sb dstBase=2048 n3=4 n4=1024 dstStride3=65536 dstStride4=1
+dma.fill queue=dma1 dstMem=sb dstBase=4096 n3=4 n4=1024 dstStride3=65536 dstStride4=1
+vec.map op=relu channels=4 n2=8 aType=f32 aStride2=4 dstType=f32 dstOffset=8192 dstStride2=4
+)",
+                                                  false);
+  emulator::Dependences dependences;
+  dependences.pairs = {{0, 3, true}};
+  dependences.steps = 4;
+  const auto kept = emulator::listSchedule(program, dependences, {});
+  const auto shared = emulator::listSchedule(
+      program, dependences,
+      {emulator::Urgency::CriticalPath, emulator::Moves::Shared});
+  ASSERT_TRUE(kept.has_value() && shared.has_value());
+  EXPECT_TRUE(kept->queues.empty());
+  ASSERT_EQ(shared->queues.size(), 4u);
+  EXPECT_NE(shared->queues[0], shared->queues[1]);
+  EXPECT_EQ(shared->queues[3], isa::Queue::Vec);
+  EXPECT_LT(shared->after, kept->after);
 }
 
 TEST(Order, TrialsTakeAsLongAsTheProgramsThatTheyAre) {
