@@ -87,6 +87,10 @@ std::optional<ElementType> ashlar::nn::toElementType(Type type) {
 /// A free name for a resource. The context finds one itself, but tries all
 /// numbers from 1 on: with the number of resources it need not.
 static std::string resourceName(MLIRContext *context, llvm::StringRef hint) {
+  // Folders leave constants that they share without a location; text of modules
+  // has no resource without a name.
+  if (hint.empty())
+    hint = "constant";
   auto &manager = DenseResourceElementsHandle::getManagerInterface(context)
                       .getBlobManager();
   if (!manager.lookup(hint))
