@@ -308,9 +308,10 @@ static void multiplySteps(Engine &engine, const isa::PeMatmul &op,
 void Engine::execute(const isa::PeMatmul &instruction) {
   const isa::PeMatmul op = perResult(instruction);
   Fetch fetch = fetchOf(op, memory);
+  reject(brokenWindow(memory, op));
   if (holdsWords(op.mode)) {
     batch.flush(*this);
-    reject(multiplyWords(*this, op));
+    multiplyWords(*this, op);
     return;
   }
   fetched += uint64_t(op.rows) * op.n0 * op.n1 * op.n2;

@@ -80,7 +80,7 @@ public:
         target{{op.n0, op.n1, op.n2},
                {op.psumStride0, op.psumStride1, op.psumStride2}} {}
 
-  std::string run();
+  void run();
 
 private:
   const uint8_t *moving(uint64_t row, int64_t offset) const {
@@ -144,16 +144,11 @@ void WordStream::multiply(int64_t at, int64_t offset) {
   }
 }
 
-std::string WordStream::run() {
+void WordStream::run() {
   if (!op.accumulate)
     clear();
-  std::string broken;
   forValidRuns(op, [&](uint64_t step, int64_t offset, uint64_t n) {
     for (uint64_t k = step; k < step + n; ++k, offset += op.stride2) {
-      if (op.window == isa::Window::Identity)
-        for (uint64_t i = 0; i < op.rows && broken.empty(); ++i)
-          if ((wordAt(moving(i, offset), bytes) != 0) != (i == k))
-            broken = notAnIdentity(i, k, i == k);
       const int64_t at = entryOf(k);
       if (op.mode == OperandMode::Select)
         select(at, offset);
@@ -161,9 +156,25 @@ std::string WordStream::run() {
         multiply(at, offset);
     }
   });
+}
+
+std::string emulator::brokenWindow(const Memory &memory,
+                                   const isa::PeMatmul &op) {
+  std::string broken;
+  if (op.window != isa::Window::Identity)
+    return broken;
+  const unsigned bytes = storedBytes(op.type, op.mantissa);
+  forValidRuns(op, [&](uint64_t step, int64_t offset, uint64_t n) {
+    for (uint64_t k = step; k < step + n; ++k, offset += op.stride2)
+      for (uint64_t i = 0; i < op.rows && broken.empty(); ++i) {
+        const uint8_t *at = memory.sb(op.part + i, op.offset + offset);
+        if ((wordAt(at, bytes) != 0) != (i == k))
+          broken = notAnIdentity(i, k, i == k);
+      }
+  });
   return broken;
 }
 
-std::string emulator::multiplyWords(Engine &engine, const isa::PeMatmul &op) {
-  return WordStream(engine, op).run();
+void emulator::multiplyWords(Engine &engine, const isa::PeMatmul &op) {
+  WordStream(engine, op).run();
 }

@@ -15,9 +15,12 @@ namespace ashlar::emulator {
 /// Fills the shadow set with words.
 void loadWords(Engine &engine, const isa::PeLoad &op);
 
-/// Streams through a set of words. An error text if the moving operand breaks
-/// the promise of `window`, else empty.
-std::string multiplyWords(Engine &engine, const isa::PeMatmul &op);
+/// An error text if the moving operand breaks the promise of `window`, else
+/// empty. For every mode.
+std::string brokenWindow(const Memory &memory, const isa::PeMatmul &op);
+
+/// Streams through a set of words.
+void multiplyWords(Engine &engine, const isa::PeMatmul &op);
 
 /// act.drain of mode raw64.
 void drainWords(Engine &engine, const isa::ActDrain &op);

@@ -98,14 +98,16 @@ TEST(Verifier, T4_WithoutThePromiseTheRowsComeReversed) {
   EXPECT_EQ(bench.run().outputs[0].data, transposed(reversed, 4, 4, 1));
 }
 
-TEST(Verifier, T4_AWindowFromAnInputIsCheckedWhenItIsUsed) {
+/// A window that only the run can see, in a mode of the array.
+void checkWindowAtUse(isa::OperandMode mode) {
   Bench bench("fig3-4x4");
   const uint64_t input = bench.space(16);
   bench.program.inputs.push_back({"x", support::ElementType::U8, {16}, input});
   bench.load(input, 4, 4, 1, 0);
   bench.load(bench.constant(randomBytes(16, 1)), 4, 4, 1, 64);
   bench.ready();
-  const Tile tile;
+  Tile tile;
+  tile.load.mode = tile.matmul.mode = mode;
   bench.tile(tile.load, tile.matmul, tile.drain);
   bench.store(4, 4, 1, 128);
   auto program = llvm::cantFail(emulator::load(bench.finish(), {}));
@@ -119,6 +121,11 @@ TEST(Verifier, T4_AWindowFromAnInputIsCheckedWhenItIsUsed) {
   ASSERT_FALSE(bool(wrong));
   EXPECT_NE(llvm::toString(wrong.takeError()).find("not an identity window"),
             std::string::npos);
+}
+
+TEST(Verifier, T4_AWindowFromAnInputIsCheckedWhenItIsUsed) {
+  checkWindowAtUse(isa::OperandMode::Select);
+  checkWindowAtUse(isa::OperandMode::Int);
 }
 
 TEST(Verifier, T18_ResultOverItsOwnSource) {
