@@ -379,7 +379,8 @@ def NPU_PeTransposeOp
     partition dimension: that of the operand is `source_axis`, the result has
     another one. The words of the operand are stationary, an identity matrix
     streams, and the drain applies `function`; with `copy` no bit of any element
-    changes.
+    changes. With `byte_planes` the array multiplies integers instead of passing
+    words: every byte of the elements is a matrix of u8 of its own.
 
     Constraints:
     - npu_pe_transpose_c1: neither side is encoded, and both have one type.
@@ -388,12 +389,13 @@ def NPU_PeTransposeOp
     - npu_pe_transpose_c3: `source_axis` is an axis of the operand; `function` as
       npu_pe_conv_c5.
     - npu_pe_transpose_c4: every index that `pattern` reads lies in the operand.
+    - npu_pe_transpose_c5: with `byte_planes`, `function` is `copy`.
 
     Example: `%y = npu.pe.transpose(%x) {source_axis = 1, pattern = ...} : ...`
   }];
   let arguments = !con((ins NPU_Tensor:$x, I64Attr:$source_axis,
     DenseI64ArrayAttr:$pattern, StrAttr:$function, F32Attr:$alpha,
-    F32Attr:$beta),
+    F32Attr:$beta, UnitAttr:$byte_planes),
     NPU_Decisions);
   let results = (outs NPU_Tensor:$y);
   let assemblyFormat =

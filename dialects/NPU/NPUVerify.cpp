@@ -470,6 +470,9 @@ LogicalResult PeTransposeOp::verify() {
   if (getSourceAxis() >= shapeOf(getX()).size()) // npu_pe_transpose_c3
     return emitOpError() << "has source axis " << getSourceAxis()
                          << " of an operand of rank " << shapeOf(getX()).size();
+  if (getBytePlanes() && getFunction() != "copy") // npu_pe_transpose_c5
+    return emitOpError() << "moves byte planes and applies function '"
+                         << getFunction() << "', expected 'copy'";
   return checkFunction(*this, getFunction());
 }
 

@@ -91,7 +91,9 @@ TransposeTerms ashlar::machine::transposeTile(const Description &machine,
   TransposeTerms terms;
   terms.planes = byPlanes ? elementBytes : 1;
   terms.load = peLoad(machine, rows, byPlanes ? 1 : elementBytes).complete;
-  terms.cells = transposeCells(machine, rows, cols);
+  const uint64_t passes = byPlanes ? pePasses(machine, 8, 8) : 1;
+  terms.stream = times(rows, passes);
+  terms.cells = peMatmul(machine, rows, passes, cols).complete;
   terms.drain = actDrain(machine, cols, rows).issue;
   terms.latency = machine.act.latency;
   return terms;
@@ -109,23 +111,28 @@ public:
             std::max<uint64_t>(std::min<uint64_t>(machine.psum.banks, 1024), 1),
             0) {}
 
-  void add(uint64_t rows, uint64_t cols, uint64_t elementBytes) {
+  void add(uint64_t rows, uint64_t cols, uint64_t elementBytes, bool byBytes) {
     const TransposeTerms terms =
-        transposeTile(machine, rows, cols, elementBytes);
+        transposeTile(machine, rows, cols, elementBytes, byBytes);
+    for (uint64_t plane = 0; plane < terms.planes; ++plane)
+      addPlane(terms);
+  }
+  uint64_t cycles() const { return last; }
+
+private:
+  void addPlane(const TransposeTerms &terms) {
     // The shadow set is free once the previous tile has been swapped in; a set
     // that streams is not.
     const uint64_t free = machine.pe.shadowSet ? swapped : streamEnd;
     loadEnd = limited(std::max(loadEnd, free) + terms.load);
     uint64_t &bank = drained[tiles++ % drained.size()];
     swapped = std::max({streamEnd, loadEnd, bank});
-    streamEnd = limited(swapped + rows);
+    streamEnd = limited(swapped + terms.stream);
     complete = std::max(complete, limited(swapped + terms.cells));
     drainEnd = limited(std::max(drainEnd, complete) + terms.drain);
     bank = last = limited(drainEnd + terms.latency);
   }
-  uint64_t cycles() const { return last; }
 
-private:
   const Description &machine;
   std::vector<uint64_t> drained; ///< Per bank.
   uint64_t tiles = 0;
@@ -155,8 +162,8 @@ uint64_t ashlar::machine::transposeMatrix(const Description &machine,
 uint64_t ashlar::machine::transposeTiles(const Description &machine,
                                          llvm::ArrayRef<uint64_t> rows,
                                          llvm::ArrayRef<uint64_t> cols,
-                                         uint64_t elementBytes,
-                                         uint64_t planes) {
+                                         uint64_t elementBytes, uint64_t planes,
+                                         bool byBytes) {
   // Planes are alike: after some of them each takes as long as the one before.
   constexpr uint64_t enough = 8;
   TilePipeline pipeline(machine);
@@ -165,7 +172,7 @@ uint64_t ashlar::machine::transposeTiles(const Description &machine,
     before = pipeline.cycles();
     for (uint64_t row : rows)
       for (uint64_t col : cols)
-        pipeline.add(row, col, elementBytes);
+        pipeline.add(row, col, elementBytes, byBytes);
   }
   const uint64_t each = pipeline.cycles() - before;
   return limited(pipeline.cycles() +

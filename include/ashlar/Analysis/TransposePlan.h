@@ -73,6 +73,7 @@ struct TransposeEnds {
 /// and stores of its ends included.
 struct TransposeCycles {
   int64_t identity = 0; ///< on the array, tiles overlapped
+  int64_t planes = 0;   ///< the same, byte plane by byte plane
   int64_t copy = 0;     ///< copied inside the chip, or by a load or store
   int64_t dma = 0;      ///< to DRAM and back
 };

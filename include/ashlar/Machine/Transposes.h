@@ -48,7 +48,8 @@ Timing actDrainColumns(const Description &machine, uint64_t columns,
 struct TransposeTerms {
   uint64_t planes = 1;  ///< Passes of load, stream and drain over the tile.
   uint64_t load = 0;    ///< Stationary load of one plane.
-  uint64_t cells = 0;   ///< transposeCells().
+  uint64_t stream = 0;  ///< Issue of the identity's rows for one plane.
+  uint64_t cells = 0;   ///< transposeCells(), of all passes over the rows.
   uint64_t drain = 0;   ///< Issue of the drain of one plane.
   uint64_t latency = 0; ///< Of ACT, once.
   /// planes * (load + cells + drain) + latency.
@@ -56,7 +57,8 @@ struct TransposeTerms {
 };
 
 /// Select mode moves words of \p elementBytes in one plane; byte planes
-/// (\p byPlanes) take one plane for each byte.
+/// (\p byPlanes) take one plane for each byte, with the passes of an integer
+/// product of bytes.
 TransposeTerms transposeTile(const Description &machine, uint64_t rows,
                              uint64_t cols, uint64_t elementBytes,
                              bool byPlanes = false);
@@ -71,11 +73,12 @@ uint64_t transposeMatrix(const Description &machine, uint64_t m, uint64_t n,
                          uint64_t elementBytes);
 
 /// The same of tiles of \p rows by \p cols, one row of tiles after the other,
-/// for each of \p planes planes.
+/// for each of \p planes planes; in byte planes (\p byBytes), those of a tile
+/// follow each other.
 uint64_t transposeTiles(const Description &machine,
                         llvm::ArrayRef<uint64_t> rows,
                         llvm::ArrayRef<uint64_t> cols, uint64_t elementBytes,
-                        uint64_t planes = 1);
+                        uint64_t planes = 1, bool byBytes = false);
 
 /// The same matrix through DRAM: written row after row, read back in the same
 /// order to its new partitions. Bytes are whole bursts.

@@ -183,10 +183,11 @@ llvm::Error emitMove(Generator &generator, const TileContext &tile);
 llvm::Error emitHost(Generator &generator, const TileContext &tile);
 /// A data movement in the memory of its operand.
 llvm::Error emitSwap(Generator &generator, const TileContext &tile);
-/// Streams the identity past `rows` x `cols` words that have been loaded from
-/// `part` on, into PSUM from `psum` on.
+/// Streams the identity past `rows` x `cols` cells that have been loaded from
+/// `part` on in the same mode, into PSUM from `psum` on.
 void emitIdentityWindow(Generator &generator, int64_t part, int64_t rows,
-                        int64_t cols, int64_t psum);
+                        int64_t cols, int64_t psum,
+                        isa::OperandMode mode = isa::OperandMode::Select);
 /// What a stateful scale policy samples of a tile that has been emitted.
 llvm::Error emitSamples(Generator &generator, const TileContext &tile);
 /// Identity multiplications.

@@ -116,8 +116,9 @@ defm schedule : Value<"schedule">, MetaVarName<"MODE">,
   Values<"list,search,off">, Group<mapping_group>;
 defm transpose : Value<"transpose">, MetaVarName<"MODE">,
   HelpText<"transposes: auto (default: fewest cycles), pe (on the "
-           "array), dma (through DRAM) or copy (on chip)">,
-  Values<"auto,pe,dma,copy">, Group<mapping_group>;
+           "array), planes (on the array, each byte as an integer), dma "
+           "(through DRAM) or copy (on chip)">,
+  Values<"auto,pe,planes,dma,copy">, Group<mapping_group>;
 defm map_compression : Value<"map-compression">, MetaVarName<"FORM">,
   HelpText<"feature maps in DRAM: auto (default: fewest cycles), off, "
            "bitmap, coo or quadtree">,

@@ -139,16 +139,18 @@ llvm::SmallVector<int64_t> axesOf(bool free, int64_t axis,
   return axes;
 }
 
-/// True if the array may be asked to transpose by `plan`.
+/// True if the array may be asked to transpose by `plan`, with `passes` loads
+/// of every tile.
 bool isWorthTiles(const analysis::TransposePlan &plan,
-                  const machine::Description &machine) {
+                  const machine::Description &machine, int64_t passes = 1) {
   const int64_t rows = llvm::divideCeil(
       plan.rowCount(), static_cast<int64_t>(machine::transposeRows(machine)));
   const int64_t columns = llvm::divideCeil(
       plan.columnCount(), static_cast<int64_t>(machine.pe.columns));
   return plan.planes() <= kMostPlanes && plan.rowCount() >= 2 &&
          plan.columnCount() >= 2 && rows <= kMostTiles &&
-         columns <= kMostTiles && rows * columns * plan.planes() <= kMostTiles;
+         columns <= kMostTiles &&
+         rows * columns * plan.planes() * passes <= kMostTiles;
 }
 
 /// Cycles of the array for a product, as the choice of its stationary operand
@@ -220,6 +222,7 @@ void hideBesideLoads(Movement &movement, const machine::Description &machine) {
     cycles -= std::min(cycles, room) * (parts - 1) / parts;
   };
   hide(movement.cycles.identity, loads);
+  hide(movement.cycles.planes, loads);
   hide(movement.cycles.copy, loads * (queues - 1) / queues);
 }
 
@@ -281,13 +284,29 @@ std::optional<Movement> movementOf(DmaMoveOp op,
   return movement;
 }
 
-Choice choose(const Movement &movement, llvm::StringRef mode) {
+/// The array as `mode` requests it.
+Choice onArray(const Movement &movement, llvm::StringRef mode,
+               const machine::Description &machine) {
+  if (mode == "pe")
+    return {"identity", "requested"};
+  const int64_t bytes = storageOf(movement.op->getOperand(0)).bytes();
+  if (isWorthTiles(*movement.plan, machine, bytes))
+    return {"planes", "requested"};
+  return {"identity", "a plane for every byte takes too many instructions"};
+}
+
+bool isOfArray(const Choice &choice) {
+  return choice.way == "identity" || choice.way == "planes";
+}
+
+Choice choose(const Movement &movement, llvm::StringRef mode,
+              const machine::Description &machine) {
   if (movement.isView && !movement.loads && !movement.stores)
     return {"none", "no element leaves its partition: the result is a view"};
   if (!movement.plan)
     return {"copy", "no tiles of the array exchange these axes"};
-  if (mode == "pe")
-    return {"identity", "requested"};
+  if (mode == "pe" || mode == "planes")
+    return onArray(movement, mode, machine);
   if (mode == "dma")
     return {"dma", "requested"};
   if (mode == "copy")
@@ -316,7 +335,7 @@ Choice choose(const Movement &movement, llvm::StringRef mode) {
 /// next to its operand.
 bool isWorthAnOperation(const Movement &movement, const Choice &choice,
                         const machine::Description &machine) {
-  if (choice.way == "identity")
+  if (isOfArray(choice))
     return true;
   if (movement.loads || movement.stores)
     return false;
@@ -341,6 +360,7 @@ public:
       entries.push_back(builder.getNamedAttr(
           "alternatives", builder.getDictionaryAttr(
                               {cycles("identity", movement.cycles.identity),
+                               cycles("planes", movement.cycles.planes),
                                cycles("copy", movement.cycles.copy),
                                cycles("dma", movement.cycles.dma)})));
     }
@@ -352,7 +372,7 @@ public:
   /// Nothing if it does not fit: where an axis across partitions is one of
   /// several axes of the model, no tile cuts it, and a small partition may not
   /// hold what it spans.
-  PeTransposeOp makeTranspose(const Movement &movement,
+  PeTransposeOp makeTranspose(const Movement &movement, const Choice &choice,
                               const machine::Description &machine) {
     DmaMoveOp op = movement.op;
     builder.setInsertionPoint(op);
@@ -362,6 +382,7 @@ public:
         builder.getI64IntegerAttr(movement.sourceAxis), patterns,
         builder.getStringAttr("copy"), builder.getF32FloatAttr(0.0f),
         builder.getF32FloatAttr(0.0f));
+    transpose.setBytePlanes(choice.way == "planes");
     copyDecisions(op, transpose);
     transpose.setLayoutAttr(LayoutAttr::get(
         builder.getContext(), movement.resultAxis, std::nullopt,
@@ -405,9 +426,10 @@ private:
     return *scratch;
   }
 
-  /// The drain applies the function that alone reads the result.
+  /// The drain applies the function that alone reads the result. A byte is no
+  /// value of its type.
   void fuseFunction(PeTransposeOp op) {
-    if (!op->hasOneUse())
+    if (!op->hasOneUse() || op.getBytePlanes())
       return;
     auto map = dyn_cast<VecMapOp>(*op->user_begin());
     if (!map || map->getNumOperands() != 1 || map.isConversion() ||
@@ -455,9 +477,9 @@ struct ClassifyTransposesPass
     auto machine = assignedMachineOf(getOperation());
     if (failed(machine))
       return signalPassFailure();
-    if (!llvm::is_contained({"auto", "pe", "dma", "copy"}, mode)) {
+    if (!llvm::is_contained({"auto", "pe", "planes", "dma", "copy"}, mode)) {
       getOperation().emitError()
-          << "mode is '" << mode << "', expected auto, pe, dma or copy";
+          << "mode is '" << mode << "', expected auto, pe, planes, dma or copy";
       return signalPassFailure();
     }
     exposeAxisChanges(getOperation(), *machine);
@@ -475,11 +497,11 @@ struct ClassifyTransposesPass
         dropAxisChange(op);
         continue;
       }
-      Choice choice = choose(*movement, mode);
+      Choice choice = choose(*movement, mode, *machine);
       PeTransposeOp transpose;
-      if (choice.way == "identity")
-        transpose = classifier.makeTranspose(*movement, *machine);
-      if (choice.way == "identity" && !transpose)
+      if (isOfArray(choice))
+        transpose = classifier.makeTranspose(*movement, choice, *machine);
+      if (isOfArray(choice) && !transpose)
         choice = {"dma", "the smallest tile of the array's way does not fit "
                          "into a partition"};
       if (op.getKind() == kAxisChange &&
@@ -490,7 +512,7 @@ struct ClassifyTransposesPass
       classifier.record(*movement, choice);
       numNone += choice.way == "none";
       numCopies += choice.way == "copy";
-      if (choice.way == "identity") {
+      if (isOfArray(choice)) {
         classifier.replace(op, transpose);
         ++numIdentities;
       } else if (choice.way == "dma") {

@@ -133,6 +133,14 @@ func.func @vec_gather_c1(%x: tensor<2xf32>, %i: tensor<3xi64>) {
 
 // -----
 
+func.func @pe_transpose_c5(%x: tensor<4x8xf32>) {
+  // expected-error@+1 {{moves byte planes and applies function 'relu', expected 'copy'}}
+  %0 = npu.pe.transpose(%x) {source_axis = 0 : i64, byte_planes, pattern = array<i64: 0, 2, 2, 8, 1, 1, 0, 1, 4, 0, 1, 1, 1, 0, 0, 0, 0>, function = "relu", alpha = 0.0 : f32, beta = 0.0 : f32} : (tensor<4x8xf32>) -> tensor<8x4xf32>
+  return
+}
+
+// -----
+
 func.func @pe_transpose_c2(%x: tensor<4x8xf32>) {
   // expected-error@+1 {{has a malformed access pattern array<i64: 0, 9>}}
   %0 = npu.pe.transpose(%x) {source_axis = 0 : i64, pattern = array<i64: 0, 9>, function = "copy", alpha = 0.0 : f32, beta = 0.0 : f32} : (tensor<4x8xf32>) -> tensor<8x4xf32>

@@ -126,7 +126,7 @@ def run(options, folder, model, arrays, mode, *more, traced=True):
 
 def choices(compiled):
     ways = [d["choice"] for d in compiled["decisions"]
-            if d["choice"] in ("none", "copy", "identity", "dma")]
+            if d["choice"] in ("none", "copy", "identity", "planes", "dma")]
     return {way: ways.count(way) for way in sorted(set(ways))}
 
 

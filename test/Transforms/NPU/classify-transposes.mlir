@@ -6,14 +6,19 @@
 // RUN: ashlar-opt --ashlar-npu-classify-transposes --split-input-file %s | FileCheck %s
 // RUN: ashlar-opt --ashlar-npu-classify-transposes=mode=dma --split-input-file %s | FileCheck %s --check-prefix=DMA
 // RUN: ashlar-opt --ashlar-npu-classify-transposes=mode=copy --split-input-file %s | FileCheck %s --check-prefix=COPY
+// RUN: ashlar-opt --ashlar-npu-classify-transposes=mode=planes --split-input-file %s | FileCheck %s --check-prefix=PLANES
 
 // The function that alone reads the result rides on the drain.
 // CHECK-LABEL: func.func @exchange(
 // CHECK: npu.vec.map "relu"
-// CHECK-NEXT: %[[T:.*]] = npu.pe.transpose({{.*}}alternatives = {copy = {{[0-9]+}} : i64, dma = {{[0-9]+}} : i64, identity = {{[0-9]+}} : i64}, choice = "identity", reason = "fewest predicted cycles"{{.*}}function = "tanh"{{.*}}source_axis = 0 : i64
+// CHECK-NEXT: %[[T:.*]] = npu.pe.transpose({{.*}}alternatives = {copy = {{[0-9]+}} : i64, dma = {{[0-9]+}} : i64, identity = {{[0-9]+}} : i64, planes = {{[0-9]+}} : i64}, choice = "identity", reason = "fewest predicted cycles"{{.*}}function = "tanh"{{.*}}source_axis = 0 : i64
 // CHECK-NEXT: npu.vec.pool "max"(%[[T]])
 // DMA-LABEL: func.func @exchange(
 // DMA: npu.dma.move "transpose"({{.*}}choice = "dma", reason = "requested"{{.*}}route = #npu.route<through_dram>
+// A byte plane has no function to apply.
+// PLANES-LABEL: func.func @exchange(
+// PLANES: npu.pe.transpose({{.*}}choice = "planes", reason = "requested"{{.*}}byte_planes, function = "copy"
+// PLANES-NEXT: npu.vec.map "tanh"
 // COPY-LABEL: func.func @exchange(
 // COPY: npu.dma.move "transpose"({{.*}}choice = "copy", reason = "requested"
 module attributes {npu.target = #npu.target<"slow-copy", dma = {onchip_bytes_per_cycle = 1}>} {

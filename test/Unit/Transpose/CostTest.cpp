@@ -21,7 +21,8 @@ struct Measured {
 /// its first tile, and all cycles from the first load to the last drain.
 Measured measure(const machine::Description &machine, uint64_t m, uint64_t n,
                  isa::ElemType type, unsigned bytes,
-                 isa::DrainOrder order = isa::DrainOrder::Block) {
+                 isa::DrainOrder order = isa::DrainOrder::Block,
+                 bool bytePlanes = false) {
   Bench bench(machine);
   bench.load(bench.constant(randomBytes(m * n * bytes, 1)), m, n, bytes, 1024);
   bench.loadIdentity(0);
@@ -29,6 +30,9 @@ Measured measure(const machine::Description &machine, uint64_t m, uint64_t n,
   TileOptions options;
   options.type = type;
   options.order = order;
+  options.bytePlanes = bytePlanes;
+  if (bytePlanes)
+    options.mode = isa::OperandMode::Int;
   const size_t first = bench.code.size();
   bench.transpose(m, n, 1024, 32768, 0, options);
   emulator::Options run;
@@ -114,6 +118,36 @@ TEST(Cost, T14_MatrixInAPipelineOfTiles) {
   priced.fetch = {};
   priced.sb.banks = 0;
   expectPredicted(priced);
+}
+
+TEST(Cost, BytePlanesInAPipelineOfTiles) {
+  // Smaller cells make several passes over each byte.
+  for (unsigned digits : {8, 4, 3}) {
+    machine::Description machine = machineOf("a1-ideal");
+    machine.pe.cellDigitBits = digits;
+    for (auto [m, n] : {std::pair<uint64_t, uint64_t>(128, 64), {300, 200}})
+      for (auto [type, bytes] : {std::pair(isa::ElemType::U8, 1U),
+                                 {isa::ElemType::I16, 2U},
+                                 {isa::ElemType::F32, 4U},
+                                 {isa::ElemType::F64, 8U}}) {
+        const Measured measured =
+            measure(machine, m, n, type, bytes, isa::DrainOrder::Block, true);
+        const std::vector<uint64_t> rows =
+            m == 128 ? std::vector<uint64_t>{128}
+                     : std::vector<uint64_t>{128, 128, 44};
+        const std::vector<uint64_t> cols =
+            n == 64 ? std::vector<uint64_t>{64}
+                    : std::vector<uint64_t>{64, 64, 64, 8};
+        EXPECT_EQ(measured.total,
+                  machine::transposeTiles(machine, rows, cols, bytes,
+                                          /*planes=*/1, /*byBytes=*/true))
+            << m << " x " << n << " x " << bytes << ", " << digits;
+        EXPECT_EQ(measured.stream,
+                  machine::transposeTile(machine, std::min<uint64_t>(m, 128),
+                                         std::min<uint64_t>(n, 64), bytes, true)
+                      .stream);
+      }
+  }
 }
 
 TEST(Cost, DrainsThatFollowTheStreamEndEarlier) {

@@ -159,7 +159,8 @@ def ClassifyTransposes
     (`none`). One that changes the partition dimension is done by a copy on the
     chip, by an identity multiplication on the array (npu.pe.transpose), or
     through DRAM (`route`); the fewest predicted cycles decide, or
-    `mode` does. A graph input or output is loaded or stored in its new order
+    `mode` does: `pe` passes whole words, `planes` multiplies every byte of the
+    elements by a 1, which never takes fewer cycles. A graph input or output is loaded or stored in its new order
     anyway. The drain of an identity multiplication applies a function that
     is the only reader of its result.
 
@@ -175,7 +176,7 @@ def ClassifyTransposes
   }];
   let options = [
     Option<"mode", "mode", "std::string", /*default=*/"\"auto\"",
-           "auto, pe, dma or copy">];
+           "auto, pe, planes, dma or copy">];
   let statistics = [
     Statistic<"numNone", "none", "data movements that are views">,
     Statistic<"numCopies", "copies", "data movements copied on the chip">,

@@ -2,7 +2,8 @@
 //
 // npu.pe.transpose: the data are stationary, an identity window moves past
 // them, and the drain puts column c of the array into partition c
-// (docs/Machine.md, transposes). Nothing leaves the chip.
+// (docs/Machine.md, transposes). Nothing leaves the chip. In byte planes every
+// byte of the elements makes the way on its own, as an integer.
 
 #include "../Generator.h"
 
@@ -61,8 +62,10 @@ private:
   void emitPlanes(llvm::ArrayRef<PatternDim> loops, int64_t from, int64_t to);
   void emitTile(const Segment &row, const Segment &column, int64_t from,
                 int64_t to);
-  void emitDrain(const Segment &row, const Segment &column, int64_t psum,
-                 int64_t to);
+  void emitPlane(const Segment &row, const Segment &column, int64_t offset,
+                 int64_t to, isa::ElemType type);
+  isa::ActDrain drainOf(const Segment &row, const Segment &column, int64_t psum,
+                        int64_t to) const;
 
   Generator &generator;
   const machine::Description &machine;
@@ -98,27 +101,54 @@ void TransposeEmitter::emitTile(const Segment &row, const Segment &column,
     offset += index % dim.extent * sourceStride(dim);
     index /= dim.extent;
   }
+  if (!op.getBytePlanes())
+    return emitPlane(row, column, offset, to,
+                     static_cast<isa::ElemType>(x.type.isaType()));
+  for (int64_t byte = 0; byte < x.type.bytes(); ++byte)
+    emitPlane(row, column, offset + byte, to + byte, isa::ElemType::U8);
+}
+
+/// One load, stream and drain of the elements of `type` from `offset` on.
+void TransposeEmitter::emitPlane(const Segment &row, const Segment &column,
+                                 int64_t offset, int64_t to,
+                                 isa::ElemType type) {
+  const int64_t part =
+      (firstRow + row.begin) % static_cast<int64_t>(machine.sb.partitions);
+  const isa::OperandMode mode =
+      op.getBytePlanes() ? isa::OperandMode::Int : isa::OperandMode::Select;
   isa::PeLoad load{};
-  load.part = position % partitions;
+  load.part = part;
   load.rows = row.size;
   load.offset = offset;
   load.cols = column.size;
   if (!column.loops.empty())
     load.colStride =
         static_cast<int32_t>(sourceStride(plan.columns[column.loops.back()]));
-  load.type = static_cast<isa::ElemType>(x.type.isaType());
-  load.mode = isa::OperandMode::Select;
+  load.type = type;
+  load.mode = mode;
   generator.builder.emit(load);
   generator.builder.emit(isa::PeSwap{});
   int64_t psum = static_cast<int64_t>(turn++ % machine.psum.banks *
                                       machine.psum.entriesPerBank);
-  emitIdentityWindow(generator, position % partitions, row.size, column.size,
-                     psum);
-  emitDrain(row, column, psum, to);
+  emitIdentityWindow(generator, part, row.size, column.size, psum, mode);
+  isa::ActDrain drain = drainOf(row, column, psum, to);
+  drain.dstType = type;
+  auto function = numerics::parseFunction(op.getFunction());
+  if (function && op.getFunction() != "copy") {
+    drain.typed = true;
+    drain.resType = type;
+    drain.function =
+        static_cast<isa::Function>(static_cast<unsigned>(*function));
+    drain.alpha = op.getAlpha().convertToFloat();
+    drain.beta = op.getBeta().convertToFloat();
+  }
+  generator.builder.emit(drain);
 }
 
-void TransposeEmitter::emitDrain(const Segment &row, const Segment &column,
-                                 int64_t psum, int64_t to) {
+/// The drain of a tile to its place in the result, without the kind of words.
+isa::ActDrain TransposeEmitter::drainOf(const Segment &row,
+                                        const Segment &column, int64_t psum,
+                                        int64_t to) const {
   auto partitions = static_cast<int64_t>(machine.sb.partitions);
   int64_t position = firstColumn + column.begin, index = row.begin;
   int64_t offset = to + position / partitions * y.tileStride;
@@ -149,23 +179,13 @@ void TransposeEmitter::emitDrain(const Segment &row, const Segment &column,
   drain.dstPart = position % partitions;
   drain.dstOffset = offset;
   drain.mode = isa::DrainMode::Raw64;
-  drain.dstType = static_cast<isa::ElemType>(y.type.isaType());
-  auto function = numerics::parseFunction(op.getFunction());
-  if (function && op.getFunction() != "copy") {
-    drain.typed = true;
-    drain.resType = static_cast<isa::ElemType>(x.type.isaType());
-    drain.function =
-        static_cast<isa::Function>(static_cast<unsigned>(*function));
-    drain.alpha = op.getAlpha().convertToFloat();
-    drain.beta = op.getBeta().convertToFloat();
-  }
-  generator.builder.emit(drain);
+  return drain;
 }
 
 } // namespace
 
 void emitIdentityWindow(Generator &generator, int64_t part, int64_t rows,
-                        int64_t cols, int64_t psum) {
+                        int64_t cols, int64_t psum, isa::OperandMode mode) {
   isa::PeMatmul matmul{};
   matmul.part = part;
   matmul.rows = rows;
@@ -173,7 +193,7 @@ void emitIdentityWindow(Generator &generator, int64_t part, int64_t rows,
   // The window whose diagonal begins in the tile's first partition.
   matmul.offset = static_cast<int32_t>(generator.identityOffset() + part);
   matmul.type = isa::ElemType::U8;
-  matmul.mode = isa::OperandMode::Select;
+  matmul.mode = mode;
   matmul.window = isa::Window::Identity;
   matmul.psum = psum;
   matmul.n2 = rows;
