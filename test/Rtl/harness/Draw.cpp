@@ -81,6 +81,24 @@ machine::Description rtl::drawMachine(Dice &dice, const Sizes &sizes,
   return d;
 }
 
+/// A parameter record that no compiler writes: sums that are far beyond every
+/// encoding, or far below.
+static void drawHostileRecord(Dice &dice, uint8_t *at) {
+  for (int i = 0; i < 16; ++i)
+    at[i] = static_cast<uint8_t>(dice.between(0, 255));
+  // Biases around the least cell, the greatest cell, and the one that a sum of
+  // 61 bits reaches; EW around its limits.
+  const auto unit = static_cast<int16_t>(dice.of({-150, 120, 190, 190}) +
+                                         dice.between(-12, 12));
+  const int32_t exponent =
+      static_cast<int32_t>(dice.of({0, 100, -100, 1 << 20, -(1 << 20)})) +
+      static_cast<int32_t>(dice.between(-60, 60));
+  if (dice.chance(80))
+    std::memcpy(at + 6, &unit, 2);
+  if (dice.chance(80))
+    std::memcpy(at + 8, &exponent, 4);
+}
+
 /// A parameter record: scale, bias, EW and alpha of moderate size.
 static void drawRecord(Dice &dice, uint8_t *at) {
   const float scale = std::ldexp(static_cast<float>(dice.between(-99, 99)),
@@ -107,9 +125,14 @@ rtl::drawImage(Dice &dice, const machine::Description &machine, size_t bytes) {
   for (uint8_t &byte : image)
     byte = static_cast<uint8_t>(dice.between(0, 255));
   const uint64_t row = machine.sb.bytesPerPartition, sb = machine.sb.bytes();
+  const int hostile = dice.chance(30) ? 50 : 0; // percent of the records
   for (uint64_t p = 0; p < machine.sb.partitions; ++p)
     for (uint64_t k = 0; k < 8; ++k)
-      drawRecord(dice, &image[(p + 1) * row - 128 + 16 * k]);
+      if (uint8_t *at = &image[(p + 1) * row - 128 + 16 * k];
+          dice.chance(hostile))
+        drawHostileRecord(dice, at);
+      else
+        drawRecord(dice, at);
   for (uint64_t i = 0; i < machine.xmBytes(); ++i)
     image[sb + i] =
         static_cast<uint8_t>(dice.chance(3) ? -128 : dice.between(-12, 12));

@@ -77,33 +77,8 @@ module drain #(
 
   //--- Before the start -------------------------------------------------------
 
-  // Columns of one result.
-  function automatic int width();
-    return `ACT_DRAIN_groupLanes(y) != 0 ? int'(`ACT_DRAIN_groupLanes(y))
-                                         : int'(`ACT_DRAIN_cols(y));
-  endfunction
-  // Index of a result in dimension 1.
-  function automatic int row_of(input int c, input int step);
-    return step / int'(`ACT_DRAIN_n2(y)) % int'(`ACT_DRAIN_n1(y)) *
-        (int'(`ACT_DRAIN_cols(y)) / width()) + c / width();
-  endfunction
-  function automatic logic exists(input int c, input int step);
-    return `ACT_DRAIN_groupLanes(y) == 0 || row_of(c, step) < int'(`ACT_DRAIN_validN1(y));
-  endfunction
+  `include "results.svh"
 
-  function automatic int offset_of(input int base, input int s0, input int s1,
-                                   input int s2, input int c, input int step);
-    return base + step / int'(`ACT_DRAIN_n2(y)) / int'(`ACT_DRAIN_n1(y)) * s0 +
-        row_of(c, step) * s1 + step % int'(`ACT_DRAIN_n2(y)) * s2;
-  endfunction
-  function automatic int result_at(input int c, input int step);
-    return offset_of(int'(`ACT_DRAIN_dstOffset(y)), int'(`ACT_DRAIN_dstStride0(y)),
-                     int'(`ACT_DRAIN_dstStride1(y)), int'(`ACT_DRAIN_dstStride2(y)), c, step);
-  endfunction
-  function automatic int residual_at(input int c, input int step);
-    return offset_of(int'(`ACT_DRAIN_resOffset(y)), int'(`ACT_DRAIN_resStride0(y)),
-                     int'(`ACT_DRAIN_resStride1(y)), int'(`ACT_DRAIN_resStride2(y)), c, step);
-  endfunction
   function automatic logic has_record();
     return `ACT_DRAIN_hasScale(y) | `ACT_DRAIN_hasBias(y) | `ACT_DRAIN_hasExp(y) | `ACT_DRAIN_alphaFromParam(y);
   endfunction
@@ -138,7 +113,7 @@ module drain #(
       for (int s = 0; s < steps_of(); s++) begin
         if (!exists(c, s)) continue;
         b = residual_at(c, s);
-        p = int'(`ACT_DRAIN_resPart(y)) + c % width();
+        p = residual_part(c);
         if (flying(p, b, bytes)) return 1;
         if (int'(`ACT_DRAIN_resType(y)) == ELEMTYPE_BFP &&
             mem.xm_flight[WRITER][mem.cell_row(p)][b] != 0)
@@ -165,7 +140,7 @@ module drain #(
       for (int s = 0; s < steps_of(); s++) begin
         if (!exists(c, s)) continue;
         b = result_at(c, s);
-        p = int'(`ACT_DRAIN_dstPart(y)) + c % width();
+        p = result_part(c);
         for (int i = 0; i < bytes; i++) mem.sb_flight[WRITER][p][b+i] += step;
         if (int'(`ACT_DRAIN_dstType(y)) == ELEMTYPE_BFP)
           mem.xm_flight[WRITER][mem.cell_row(p)][mem.cell_offset(
@@ -239,7 +214,7 @@ module drain #(
     int slot;
     slot = flight_tail % FLIGHT;
     active = 0;
-    former.x = x;
+    former.y = x;
     former.form(instr);
     flight_x[slot] = x;
     flight_index[slot] = instr;
@@ -281,7 +256,7 @@ module drain #(
       for (int s = 0; s < steps_of(); s++) begin
         if (!exists(c, s)) continue;
         b = result_at(c, s);
-        p = int'(`ACT_DRAIN_dstPart(y)) + c % width();
+        p = result_part(c);
         mem.store_sb(p, b, bytes, flight_word[slot][c][s]);
         if (int'(`ACT_DRAIN_dstType(y)) == ELEMTYPE_BFP)
           mem.xm[mem.cell_row(p)][mem.cell_offset(

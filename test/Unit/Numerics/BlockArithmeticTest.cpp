@@ -167,6 +167,20 @@ TEST(AlignedSum, largerUnitForALargeTerm) {
   EXPECT_EQ(sum.value, -most - (int64_t(1) << 62));
 }
 
+TEST(AlignedSum, beyondTheGreatestCellItSaturates) {
+  // Shifted to the step of the greatest cell, 61 bits leave a word of 64.
+  for (int unit = 113; unit < 32768; unit += 7)
+    for (int16_t value : {int16_t(1), int16_t(-2), int16_t(0x4000)}) {
+      const ScaledInteger sum = alignedSum({12, -30}, {{value, unit + 16}});
+      EncodeCounters counters;
+      int16_t m;
+      EXPECT_EQ(encodeWide(wideValue(sum.value, sum.exponent), 8, m, counters),
+                127);
+      EXPECT_EQ(m, value < 0 ? -127 : 127) << unit;
+      EXPECT_EQ(counters.saturated, 1u);
+    }
+}
+
 TEST(BiasTerm, sixteenBits) {
   for (float v : {1.0f, -0.1f, 3e38f, 1e-40f, 65535.5f}) {
     ScaledInteger term = biasTerm(v);
