@@ -152,6 +152,10 @@ llvm::Error checkOutputs(const CompilerArguments &arguments) {
     return makeError(ErrorClass::Usage, "{}",
                      "--verify runs the whole program, expected no "
                      "--compile-to");
+  if (arguments.quiet && arguments.explain)
+    return makeError(ErrorClass::Usage, "{}",
+                     "--quiet prints errors and warnings only, expected no "
+                     "--explain; --report writes the same to a file");
   if (arguments.output.empty() && !arguments.check && !arguments.explain &&
       !arguments.verify && !arguments.stopRequested &&
       arguments.report.empty() && arguments.compile.dumpPlan.empty() && !timed)

@@ -247,6 +247,12 @@ constexpr Setting settings[] = {
        return std::string(text.empty() ? "expected a file" : "");
      }},
     {OPT_threads, setThreads},
+    {OPT_quiet,
+     [](CompilerArguments &a, llvm::StringRef) {
+       a.quiet = true;
+       a.showProgress = a.search.showProgress = false;
+       return std::string();
+     }},
     {OPT_list_machines, setSwitch<&CompilerArguments::listMachines>},
     {OPT_dump_machine, setText<&CompilerArguments::dumpMachine>},
     {OPT_help, support::setHelp<CompilerArguments>},

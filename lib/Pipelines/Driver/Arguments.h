@@ -39,6 +39,7 @@ struct CompilerArguments {
   bool check = false;
   bool explain = false;
   bool listMachines = false;
+  bool quiet = false; ///< Errors and warnings only.
   bool help = false;
   bool version = false;
   bool showProgress = true; ///< On a terminal, after a second.

@@ -28,6 +28,8 @@ void print(fmt::format_string<Args...> format, Args &&...args) {
 
 void printSummary(const CompilerArguments &arguments,
                   const CompileResult &result) {
+  if (arguments.quiet)
+    return;
   const container::Program &program = *result.program;
   uint64_t bytes = 0, macs = 0;
   for (const container::Segment &segment : program.constants)
@@ -52,15 +54,18 @@ llvm::Error runCheck(const CompilerArguments &arguments) {
     return nodes.takeError();
   size_t unsupported = 0;
   for (const frontend::NodeStatus &node : *nodes) {
-    print("{:<32} {:<24} {:<12} {}\n", node.name, node.op,
-          frontend::nodeStateName(node.state).str(), node.detail);
+    if (!arguments.quiet)
+      print("{:<32} {:<24} {:<12} {}\n", node.name, node.op,
+            frontend::nodeStateName(node.state).str(), node.detail);
     unsupported += node.state == frontend::NodeState::Unsupported;
   }
-  print("{} nodes, {} unsupported\n", nodes->size(), unsupported);
+  if (!arguments.quiet)
+    print("{} nodes, {} unsupported\n", nodes->size(), unsupported);
   if (unsupported > 0)
-    return makeError(ErrorClass::Unsupported,
-                     "{} of {} nodes are unsupported, listed above",
-                     unsupported, nodes->size());
+    return makeError(
+        ErrorClass::Unsupported, "{} of {} nodes are unsupported, {}",
+        unsupported, nodes->size(),
+        arguments.quiet ? "listed without --quiet" : "listed above");
   return llvm::Error::success();
 }
 
@@ -70,7 +75,7 @@ llvm::Error tell(const CompilerArguments &arguments, const Build &build) {
     if (llvm::Error error = support::writeFileAtomically(
             arguments.dumpFormats, llvm::StringRef(formatsText(arguments))))
       return error;
-  if (build.verification)
+  if (build.verification && !arguments.quiet)
     support::printOut(describe(*build.verification));
   if (arguments.explain && build.search)
     support::printOut(describe(*build.search));
@@ -135,6 +140,8 @@ llvm::Error runBuckets(const CompilerArguments &arguments) {
   if (llvm::Error error =
           container::writeAll(programs, arguments.output, &shared))
     return error;
+  if (arguments.quiet)
+    return llvm::Error::success();
   print("{}: {} programs, {} bytes of constants, {} of them stored\n",
         arguments.output, programs.size(), shared.constants, shared.stored);
   return llvm::Error::success();

@@ -198,6 +198,8 @@ defm threads : Value<"threads">, MetaVarName<"N">,
 def list_machines : Switch<"list-machines">,
   HelpText<"list the built-in machines">, Group<general_group>,
   Flags<[ToolOnly]>;
+def quiet : Switch<"quiet">, HelpText<"print errors and warnings only">,
+  Group<general_group>, Flags<[ToolOnly]>;
 defm dump_machine : Value<"dump-machine">, MetaVarName<"NAME">,
   HelpText<"print a machine description as YAML">, Group<general_group>,
   Flags<[ToolOnly]>;
