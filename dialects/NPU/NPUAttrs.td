@@ -233,8 +233,9 @@ def NPU_ScatterAttr : NPU_Attr<"Scatter", "scatter"> {
   let summary = "Scatter mode of a sparse convolution";
   let description = [{
     How tiles of equal work are cut and which unit scatters in them, with the names of
-    the options of ashlarc (docs/SparseTiles.md 5), and what the plan knows of
-    the data.
+    the options of ashlarc (docs/SparseTiles.md 5), the rows and columns of the
+    blocks that it scatters (0: the whole tile), and what the plan knows of the
+    data.
 
     Example: `#npu.scatter<variant = 3, algorithm = "p2", metric = "nnz",
     threshold = 300, time = "auto", halo = "overlap", data = <source = 0,
@@ -243,7 +244,9 @@ def NPU_ScatterAttr : NPU_Attr<"Scatter", "scatter"> {
   let parameters = (ins "int64_t":$variant, "::mlir::StringAttr":$algorithm,
       "::mlir::StringAttr":$metric, "int64_t":$threshold,
       "::mlir::StringAttr":$time, "::mlir::StringAttr":$halo,
-      "::ashlar::npu::ProfileAttr":$data);
+      "::ashlar::npu::ProfileAttr":$data,
+      DefaultValuedParameter<"int64_t", "0">:$block_rows,
+      DefaultValuedParameter<"int64_t", "0">:$block_cols);
   let assemblyFormat = "`<` struct(params) `>`";
   let genVerifyDecl = 1;
 }

@@ -171,14 +171,17 @@ static LogicalResult checkName(EmitError emitError, StringAttr text,
 LogicalResult ScatterAttr::verify(EmitError emitError, int64_t variant,
                                   StringAttr algorithm, StringAttr metric,
                                   int64_t threshold, StringAttr time,
-                                  StringAttr halo, ProfileAttr) {
+                                  StringAttr halo, ProfileAttr,
+                                  int64_t blockRows, int64_t blockCols) {
   if (failed(checkName(emitError, algorithm, &partition::parseAlgorithm)) ||
       failed(checkName(emitError, metric, &partition::parseMetric)) ||
       failed(checkName(emitError, time, &partition::parseCutTime)) ||
       failed(checkName(emitError, halo, &partition::parseHaloMode)))
     return failure();
-  return checkBounds(emitError,
-                     {{"variant", variant, 0, 3}, {"threshold", threshold}});
+  return checkBounds(emitError, {{"variant", variant, 0, 3},
+                                 {"threshold", threshold},
+                                 {"block rows", blockRows, 0, 255},
+                                 {"block columns", blockCols, 0, 255}});
 }
 
 OriginAttr originOf(Operation *op) {

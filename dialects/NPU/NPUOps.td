@@ -91,14 +91,17 @@ def NPU_TcuConvOp : NPU_ConvOp<"tcu.conv", ["refuseResult"],
                                (ins NPU_Decision<NPU_QuantAttr>:$quant,
                                     NPU_Decision<NPU_ScatterAttr>:$scatter,
                                     DefaultValuedOptionalAttr<I64Attr, "1">:$column_parts,
-                                    UnitAttr:$issue_zeros)> {
+                                    UnitAttr:$issue_zeros,
+                                    UnitAttr:$bias_in_sums)> {
   let summary = "convolution on the sparse cluster, non-zero coefficients only";
   let description = [{
     The values of `npu.pe.conv`, bit for bit: each unit holds an output tile, and
     the non-zero coefficients of `w` are applied one after the other
     (docs/Machine.md, sparse cluster). `column_parts` groups of units share the
     results of a drain; with `scatter` the data decide what a unit works on; with
-    `issue_zeros` the coefficients that are zero take their cycles too.
+    `issue_zeros` the coefficients that are zero take their cycles too; with
+    `bias_in_sums` sums start from the bias instead of zero, and the drain adds
+    none.
 
     Constraints:
     - npu_tcu_conv_c1: `x` and `w` have `!bfp.block` element types, or
@@ -107,6 +110,8 @@ def NPU_TcuConvOp : NPU_ConvOp<"tcu.conv", ["refuseResult"],
     - npu_tcu_conv_c3: not both `scatter` and `issue_zeros`.
     - npu_tcu_conv_c4: the zero points of integer factors are 0, and no `scatter`
       takes integers: the units subtract nothing from what they skip.
+    - npu_tcu_conv_c5: `bias_in_sums` only with a bias and integer factors: that of
+      encoded ones is added to binary32 values, after a rounding.
 
     Example:
     ```mlir

@@ -306,6 +306,8 @@ void PlanCost::addWave(const ColumnWave &wave, const std::vector<Chunk> &chunks,
       own.bytes = std::max(own.bytes, streamBytes(problem, chunk.count, regions,
                                                   entries, alternate));
     }
+    if (problem.biasInSums && cost.chunks.empty())
+      own.bytes += (regions + 1) * kInitialSumBytes;
     const int64_t share = loadShare(wave, chunk);
     own.load = loadCycles(wave, share);
     own.loads = llvm::divideCeilSigned(chunk.count, share);
@@ -339,16 +341,16 @@ int64_t PlanCost::fetch(int64_t cycles, int64_t bytes) {
 }
 
 /// Cycles of the cluster's queue before the first run of a round: the sums are
-/// set to zero, and the table of tiles is written unless the machine's cut did
-/// that.
+/// set to zero or to the bias, and the table of tiles is written unless the
+/// machine's cut did that.
 int64_t PlanCost::startCycles(const WaveCost &wave) const {
   const int64_t regions = problem.columns[wave.wave.first].cols;
-  const auto zeros =
+  const auto first =
       machine::tileInit(machine, regions, plan.images * plan.rows * plan.cols,
-                        /*fromMemory=*/false)
+                        problem.biasInSums && !wave.chunks.empty())
           .issue;
   const uint64_t table = plan.cutAtRunTime ? 0 : machine::tileTable().issue;
-  return static_cast<int64_t>(zeros + table);
+  return static_cast<int64_t>(first + table);
 }
 
 /// Loads a chunk into the next set, on the queues by turns; returns when it is
@@ -373,12 +375,17 @@ void PlanCost::runWave(const WaveCost &wave, bool loads, bool streams,
   int64_t ready = 0;
   if (streams && resident)
     ready = fetch(wave.stream, wave.bytes);
+  // What sums start from comes with the first stream.
+  const bool early = problem.biasInSums && !wave.chunks.empty();
+  if (early && streams && !resident)
+    ready = fetch(wave.chunks.front().stream, wave.chunks.front().bytes);
   // Starting the sums and writing the table of tiles.
-  runFree = std::max(runFree, sumsFree[sums]) + startCycles(wave);
+  runFree = std::max({runFree, sumsFree[sums], early ? ready : 0}) +
+            startCycles(wave);
   for (const ChunkCost &chunk : wave.chunks) {
     if (loads)
       loaded = load(chunk);
-    if (streams && !resident)
+    if (streams && !resident && !(early && &chunk == &wave.chunks.front()))
       ready = fetch(chunk.stream, chunk.bytes);
     runFree = std::max({runFree, loaded, ready}) + chunk.run;
     runBusy += chunk.run;

@@ -10,6 +10,7 @@
 #include "mlir/IR/Builders.h"
 #include "llvm/Support/MathExtras.h"
 
+#include <cmath>
 #include <map>
 
 using namespace mlir;
@@ -121,7 +122,8 @@ npu::ScatterAttr scatterAttr(const DataProfile &data, const CutOptions &cut,
       context, static_cast<int64_t>(cut.variant),
       text(partition::name(cut.algorithm)), text(partition::name(cut.metric)),
       cut.threshold, text(partition::name(cut.time)),
-      text(partition::name(cut.halo)), data.toAttr(context));
+      text(partition::name(cut.halo)), data.toAttr(context), cut.block[0],
+      cut.block[1]);
 }
 
 void addScatterOf(TileProblem &problem, Operation *op,
@@ -145,6 +147,7 @@ void addScatterOf(TileProblem &problem, Operation *op,
     cut.metric = partition::Metric::Nnz;
   cut.variant = static_cast<machine::ScatterVariant>(attr.getVariant());
   cut.threshold = attr.getThreshold();
+  cut.block = {attr.getBlockRows(), attr.getBlockCols()};
   addScatter(problem, op, weights, DataProfile::fromAttr(attr.getData()), cut,
              machine);
 }
@@ -279,18 +282,59 @@ public:
   }
 
 private:
+  /// Blocks of one size, `count` of them.
+  struct Blocks {
+    uint64_t rows, cols, count;
+  };
+
+  /// The blocks of `rows` x `cols` data: whole ones, then the rest.
+  llvm::SmallVector<Blocks, 4> blocksOf(uint64_t rows, uint64_t cols) const {
+    auto [height, width] = problem.scatter->cut.block;
+    auto along = [](uint64_t extent, int64_t size) {
+      // Units with few multipliers may have no rows or columns at all.
+      const uint64_t own = std::max<uint64_t>(
+          size == 0 ? extent : static_cast<uint64_t>(size), 1);
+      return std::array<std::pair<uint64_t, uint64_t>, 2>{
+          {{own, extent / own}, {extent % own, extent % own != 0}}};
+    };
+    llvm::SmallVector<Blocks, 4> blocks;
+    for (auto [blockRows, down] : along(rows, height))
+      for (auto [blockCols, across] : along(cols, width))
+        if (down * across > 0)
+          blocks.push_back({blockRows, blockCols, down * across});
+    return blocks;
+  }
+
   /// Products of the kernels of a slice over an image.
   uint64_t of(const SliceCount &slice, int64_t channel,
               uint64_t &latency) const {
+    const uint64_t rows = units.rows + geometry.h.phases[slice.rowPhase].halo;
+    const uint64_t cols = units.cols + geometry.w.phases[slice.colPhase].halo;
+    const double share =
+        std::min(full * problem.scatter->data.of(channel) / 1000.0, 1.0);
+    const bool whole = problem.scatter->cut.block == std::array<int64_t, 2>();
+    double cycles = 0;
+    for (const Blocks &own : blocksOf(rows, cols)) {
+      const auto positions = static_cast<double>(own.rows * own.cols);
+      double data = positions * share, filled = 1;
+      // Of small blocks some have no data at all, and the others more.
+      if (!whole && share > 0) {
+        filled = 1 - std::pow(1 - share, positions);
+        data /= filled;
+      }
+      if (const auto q = static_cast<uint64_t>(data + 0.5); q > 0)
+        cycles +=
+            static_cast<double>(own.count) * filled *
+            static_cast<double>(block(slice, own, q, rows * cols, latency));
+    }
+    return static_cast<uint64_t>(cycles + 0.5);
+  }
+
+  /// The kernels of a slice over a block with `q` data, one of those that
+  /// `positions` data of a tile consist of.
+  uint64_t block(const SliceCount &slice, const Blocks &own, uint64_t q,
+                 uint64_t positions, uint64_t &latency) const {
     using machine::ScatterVariant;
-    uint64_t rows = units.rows + geometry.h.phases[slice.rowPhase].halo;
-    uint64_t cols = units.cols + geometry.w.phases[slice.colPhase].halo;
-    auto positions = static_cast<double>(rows * cols);
-    double expected =
-        positions * full * problem.scatter->data.of(channel) / 1000.0;
-    auto q = static_cast<uint64_t>(std::min(expected, positions) + 0.5);
-    if (q == 0)
-      return 0;
     ScatterVariant variant = problem.scatter->cut.variant;
     if (problem.kernel[0] * problem.kernel[1] == 1) {
       variant = ScatterVariant::B; // all variants add by address
@@ -298,20 +342,26 @@ private:
       return machine::scatterSlice(
           machine, variant,
           machine::scatterPointCycles(units.lanes, q, slice.taps),
-          machine::expectedPointSums(machine, q, rows * cols, slice.taps,
-                                     stride),
+          machine::expectedPointSums(machine, q, own.rows * own.cols,
+                                     slice.taps, stride),
           0);
     }
     latency = std::max(latency,
                        machine::scatterLatency(machine, variant, slice.taps));
+    auto reached = [](int64_t results, uint64_t data, uint64_t halo) {
+      return std::min(static_cast<uint64_t>(results), data + halo);
+    };
+    const uint64_t window =
+        reached(units.rows, own.rows, geometry.h.phases[slice.rowPhase].halo) *
+        reached(units.cols, own.cols, geometry.w.phases[slice.colPhase].halo);
     // Products outside the results are dropped before they reach a bank.
-    uint64_t results = units.rows * units.cols;
+    const uint64_t results = units.rows * units.cols;
     return slice.kernels *
            machine::scatterSlice(
                machine, variant, times.of(units.lanes, slice.taps, q),
-               machine::expectedBankSums(machine, q * results / (rows * cols),
-                                         results, slice.taps),
-               results);
+               machine::expectedBankSums(machine, q * results / positions,
+                                         window, slice.taps),
+               window);
   }
 
   const TileProblem &problem;

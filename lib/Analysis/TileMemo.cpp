@@ -24,7 +24,7 @@ public:
     digest.add(problem.resultBytes).add(problem.residualBytes);
     digest.add(problem.activationBits).add(problem.weightBits);
     digest.add(problem.unitsAdd).add(problem.function);
-    digest.add(problem.issuesZeros);
+    digest.add(problem.issuesZeros).add(problem.biasInSums);
     digest.add(uint64_t(problem.columns.size()));
     for (const ColumnTile &column : problem.columns)
       digest.add(column.firstOutput).add(column.cols);
@@ -67,6 +67,7 @@ private:
     digest.add(counts.rows).add(counts.cols).add(counts.capacity);
     digest.add(counts.counts);
     digest.add(scatter.cut.variant).add(scatter.cut.algorithm);
+    digest.add(scatter.cut.block);
     digest.add(scatter.cut.metric).add(scatter.cut.threshold);
     digest.add(scatter.cut.time).add(scatter.cut.halo).add(scatter.geometry);
     digest.add(scatter.whole).add(scatter.drained);

@@ -197,6 +197,17 @@ static void setWindows(TileProblem &problem, Op op) {
   }
 }
 
+bool biasFitsSums(Operation *op) {
+  auto fits = [](auto conv) {
+    return conv.getBias() && !storageOf(conv.getX()).encoded &&
+           getElementTypeOrSelf(conv.getBias()).isInteger(32);
+  };
+  if (auto conv = dyn_cast<npu::PeConvOp>(op))
+    return fits(conv);
+  auto conv = dyn_cast<npu::TcuConvOp>(op);
+  return conv && fits(conv);
+}
+
 bool isCellPlane(int64_t channels, const machine::Description &machine) {
   return llvm::is_contained({64, 32, 16, 8}, channels) &&
          channels % static_cast<int64_t>(machine.xmGroup) == 0 &&
@@ -254,6 +265,7 @@ TileProblem tileProblem(Operation *op, const EncodedWeights &weights,
   splitColumns(problem, planStationary(product, machine), parts, machine);
   auto cluster = dyn_cast<npu::TcuConvOp>(op);
   problem.issuesZeros = issuesZeros || (cluster && cluster.getIssueZeros());
+  problem.biasInSums = cluster && cluster.getBiasInSums();
   // Records say where a lane's sums are or what its slope is.
   if (!problem.issuesZeros && !hasSlopes(op))
     balanceColumns(problem, weights);

@@ -344,9 +344,12 @@ npu::ChooseClusterOptions Compilation::clusterOptions() const {
   cluster.mode = clusters;
   cluster.useScatter = scatter;
   cluster.skipZeros = options.sparse.zeroSkip != "off";
+  cluster.bias = options.sparse.bias;
   cluster.measured = measured;
   cluster.rule = options.sparse.rule;
   cluster.variant = options.sparse.variant;
+  cluster.blockRows = options.sparse.block[0];
+  cluster.blockCols = options.sparse.block[1];
   cluster.algorithm = options.sparse.algorithm;
   cluster.metric = options.sparse.metric;
   cluster.threshold = options.sparse.threshold;

@@ -46,6 +46,8 @@ struct CutOptions {
   int64_t threshold = 300; ///< largest difference of two tiles, 1/10000
   partition::CutTime time = partition::CutTime::Auto;
   partition::HaloMode halo = partition::HaloMode::Overlap;
+  /// Rows and columns of the blocks that a unit scatters; 0: the whole tile.
+  std::array<int64_t, 2> block{0, 0};
 };
 
 /// What scatter mode adds to a convolution.
@@ -98,6 +100,8 @@ struct TileProblem {
   std::optional<ScatterProblem> scatter;
   /// Coefficients that are zero are issued: all of them count as entries.
   bool issuesZeros = false;
+  /// Sums start from the bias, which weight memory holds next to the streams.
+  bool biasInSums = false;
   /// The result at a place of a column.
   int64_t outputAt(int64_t place) const {
     return order.empty() ? place : order[place];
@@ -274,6 +278,13 @@ int64_t groupRoom(int64_t groups, const machine::Description &machine);
 /// `channels` channels and `regions` results, whose kernels alternate or not.
 int64_t streamBytes(const TileProblem &problem, int64_t channels,
                     int64_t regions, int64_t entries, bool alternate);
+
+/// True if starting the sums of a convolution from its bias gives the bits of a
+/// drain that adds it: sums and bias are integers of one scale.
+bool biasFitsSums(mlir::Operation *op);
+
+/// Bytes of weight memory that an initial sum takes.
+constexpr int64_t kInitialSumBytes = 8;
 
 /// True if the streams of a plan have to alternate between kernels
 /// (machine::kernelsAlternate) on any of its units.

@@ -15,6 +15,7 @@
 #include "mlir/IR/MLIRContext.h"
 #include "mlir/IR/OwningOpRef.h"
 
+#include <array>
 #include <functional>
 #include <optional>
 #include <string>
@@ -37,9 +38,13 @@ struct SparseOptions {
   std::string rule = "cost"; ///< cost, majority or threshold
   /// on, or off: zero coefficients take their cycles, for comparison
   std::string zeroSkip = "on";
+  /// drain, or sums: biases of integers are where the sums start
+  std::string bias = "drain";
   /// remove, or keep: channels that no result needs
   std::string deadChannels = "remove";
   std::string variant = "D"; ///< unit that scatters: A, B, C or D
+  /// Rows and columns of the blocks that it scatters; 0: the whole tile.
+  std::array<int64_t, 2> block{0, 0};
   std::string algorithm = "p2";
   std::string metric = "nnz";
   int64_t threshold = 300;      ///< 1/10000

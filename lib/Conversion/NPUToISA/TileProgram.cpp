@@ -60,7 +60,11 @@ public:
 
   llvm::Expected<WaveStreams> pack(const ColumnWave &wave) const;
 
+  /// The sums of every output start from its bias.
+  void startAt(std::vector<uint32_t> values) { bias = std::move(values); }
+
 private:
+  void appendInitial(size_t column, std::vector<uint8_t> &bytes) const;
   isa::StreamShape shapeOf(size_t column, const Chunk &chunk,
                            int64_t &firstRegion) const;
   llvm::Expected<std::vector<uint8_t>> stream(size_t column, const Chunk &chunk,
@@ -76,6 +80,7 @@ private:
   const machine::Description &machine;
   int64_t inPerGroup, outPerGroup;
   bool interleaves = false;
+  std::vector<uint32_t> bias; ///< by output; empty: sums start from zero
 };
 
 /// Groups whose results lie whole in the column appear as such in the stream;
@@ -177,6 +182,18 @@ StreamPacker::stream(size_t column, const Chunk &chunk,
                   : isa::smallestEncoding(shape, kernels, entries));
 }
 
+/// The first sums of a column's results, as tcc.init reads them.
+void StreamPacker::appendInitial(size_t column,
+                                 std::vector<uint8_t> &bytes) const {
+  const ColumnTile &tile = problem.columns[column];
+  for (int64_t lane = 0; lane < tile.cols; ++lane) {
+    const uint32_t word = bias[problem.outputAt(tile.firstOutput + lane)];
+    const int64_t value = static_cast<int32_t>(word);
+    for (int64_t i = 0; i < analysis::kInitialSumBytes; ++i)
+      bytes.push_back(static_cast<uint64_t>(value) >> (8 * i) & 0xff);
+  }
+}
+
 llvm::Expected<WaveStreams> StreamPacker::pack(const ColumnWave &wave) const {
   WaveStreams result;
   result.wave = wave;
@@ -196,7 +213,17 @@ llvm::Expected<WaveStreams> StreamPacker::pack(const ColumnWave &wave) const {
       streams.bytes = std::max<int64_t>(streams.bytes, own->size());
       groups.push_back(std::move(*own));
     }
-    result.bytes += llvm::alignTo(streams.bytes, 64);
+    streams.room = streams.bytes;
+    if (!bias.empty() && result.chunks.empty()) {
+      streams.initial =
+          llvm::alignTo(streams.bytes, analysis::kInitialSumBytes);
+      for (int64_t g = 0; g < wave.count; ++g) {
+        groups[g].resize(streams.initial);
+        appendInitial(wave.first + g, groups[g]);
+      }
+      streams.room = static_cast<int64_t>(groups.front().size());
+    }
+    result.bytes += llvm::alignTo(streams.room, 64);
     result.chunks.push_back(streams);
     bytes.push_back(std::move(groups));
   }
@@ -232,6 +259,8 @@ buildTileProgram(Operation *op, llvm::ArrayRef<int64_t> extent,
   program->plan = *plan;
   int range = analysis::productShape(op).weightFormat.range;
   StreamPacker packer(program->problem, *plan, weights, range, machine);
+  if (program->problem.biasInSums)
+    packer.startAt(analysis::constantWords(cast<npu::TcuConvOp>(op).getBias()));
   int64_t units = analysis::unitsOf(*plan, machine);
   program->resident = plan->tiles(program->problem) > units;
   for (const ColumnWave &wave :
@@ -242,11 +271,11 @@ buildTileProgram(Operation *op, llvm::ArrayRef<int64_t> extent,
     int64_t room = analysis::groupRoom(wave.count, machine);
     program->resident &= streams->bytes <= room;
     for (const ChunkStreams &chunk : streams->chunks)
-      if (chunk.bytes > room)
+      if (chunk.room > room)
         return makeError(ErrorClass::Capacity,
                          "a coefficient stream takes {} bytes of weight "
                          "memory, machine {} has {} for each of {} groups",
-                         chunk.bytes, machine.name, room, wave.count);
+                         chunk.room, machine.name, room, wave.count);
     program->waves.push_back(std::move(*streams));
   }
   return program;
@@ -279,7 +308,7 @@ StreamLoader::Extent StreamLoader::extentOf(const StreamBlock &block) const {
   const WaveStreams &wave = block.program->waves[block.wave];
   Extent extent;
   for (size_t c = 0; c < block.chunks; ++c)
-    extent.bytes += llvm::alignTo(wave.chunks[block.firstChunk + c].bytes, 64);
+    extent.bytes += llvm::alignTo(wave.chunks[block.firstChunk + c].room, 64);
   extent.groups = wave.wave.count;
   extent.step = analysis::groupRoom(extent.groups, builder.machine);
   return extent;
@@ -350,7 +379,7 @@ void StreamLoader::load(const StreamBlock &block, int64_t base,
   if (block.chunks > 0) {
     int64_t offset = wave.chunks[block.firstChunk].offset;
     const ChunkStreams &last = wave.chunks[block.firstChunk + block.chunks - 1];
-    int64_t bytes = last.offset + last.bytes - offset;
+    int64_t bytes = last.offset + last.room - offset;
     place.base = base - offset;
     if (wave.address < 0)
       wave.address = builder.addConstant(wave.data, &NodeStorage::coefficients,

@@ -19,8 +19,11 @@ namespace ashlar::codegen {
 /// Streams of one chunk: one for each group of units, at equal distances.
 struct ChunkStreams {
   analysis::Chunk chunk;
-  int64_t offset = 0;      ///< of each group's stream in the wave's share of WM
-  int64_t bytes = 0;       ///< room of the longest stream
+  int64_t offset = 0; ///< of each group's stream in the wave's share of WM
+  int64_t bytes = 0;  ///< room of the longest stream
+  /// Where initial sums lie after the stream, from `offset` on; -1: nowhere.
+  int64_t initial = -1;
+  int64_t room = 0;        ///< of the stream and what follows it
   int64_t firstRegion = 0; ///< region of the wave that region 0 of a stream is
   int64_t regions = 0;     ///< regions that a stream may name
 };
@@ -35,6 +38,10 @@ struct WaveStreams {
   /// The streams of one group after the other, `bytes` apart.
   std::vector<uint8_t> data;
   int64_t address = -1; ///< in DRAM, once it is placed
+  /// Sums start from the bias, not from zero.
+  bool startsAtBias() const {
+    return !chunks.empty() && chunks.front().initial >= 0;
+  }
 };
 
 /// Everything about one convolution that does not depend on the tile of the

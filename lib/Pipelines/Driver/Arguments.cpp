@@ -72,6 +72,17 @@ std::string setPartitionThreshold(CompilerArguments &arguments,
   return "";
 }
 
+std::string setScatterBlock(CompilerArguments &arguments,
+                            llvm::StringRef text) {
+  auto [rows, cols] = text.split('x');
+  std::array<int64_t, 2> block{0, 0};
+  if (rows.getAsInteger(10, block[0]) || cols.getAsInteger(10, block[1]) ||
+      block[0] < 1 || block[0] > 255 || block[1] < 1 || block[1] > 255)
+    return "expected rows and columns from 1 to 255, as in 3x3";
+  arguments.compile.sparse.block = block;
+  return "";
+}
+
 std::string setBatch(CompilerArguments &arguments, llvm::StringRef text) {
   int64_t batch = 0;
   if (text.getAsInteger(10, batch) || batch < 1 || batch > 65536)
@@ -185,9 +196,11 @@ constexpr Setting settings[] = {
     {OPT_pci_policy, setListed<&CompileOptions::pciPolicy>},
     {OPT_sparse, setSparse<&SparseOptions::mode>},
     {OPT_zero_skip, setSparse<&SparseOptions::zeroSkip>},
+    {OPT_sparse_bias, setSparse<&SparseOptions::bias>},
     {OPT_dead_channels, setSparse<&SparseOptions::deadChannels>},
     {OPT_classify, setSparse<&SparseOptions::rule>},
     {OPT_scatter_unit, setSparse<&SparseOptions::variant>},
+    {OPT_scatter_block, setScatterBlock},
     {OPT_partition, setSparse<&SparseOptions::algorithm>},
     {OPT_partition_metric, setSparse<&SparseOptions::metric>},
     {OPT_partition_threshold, setPartitionThreshold},

@@ -140,6 +140,10 @@ defm zero_skip : Value<"zero-skip">, MetaVarName<"MODE">,
   HelpText<"zero coefficients on the sparse cluster: on (default: "
            "skipped) or off (issued, for comparison)">,
   Values<"on,off">, Group<sparse_group>;
+defm sparse_bias : Value<"sparse-bias">, MetaVarName<"PLACE">,
+  HelpText<"biases of integer convolutions on the sparse cluster: "
+           "drain (default: added to the sums) or sums (where they start)">,
+  Values<"drain,sums">, Group<sparse_group>;
 defm dead_channels : Value<"dead-channels">, MetaVarName<"MODE">,
   HelpText<"channels that no result needs: remove (default) or keep">,
   Values<"remove,keep">, Group<sparse_group>;
@@ -150,6 +154,9 @@ defm classify : Value<"classify">, MetaVarName<"RULE">,
   Group<sparse_group>;
 defm scatter_unit : Value<"scatter-unit">, MetaVarName<"A|B|C|D">,
   HelpText<"variant of the scatter unit (D)">, Values<"A,B,C,D">, Group<sparse_group>;
+defm scatter_block : Value<"scatter-block">, MetaVarName<"HxW">,
+  HelpText<"rows and columns of the blocks that a scatter unit works "
+           "on, as in 3x3 (default: whole tiles)">, Group<sparse_group>;
 defm partition : Value<"partition">, MetaVarName<"ALGORITHM">,
   HelpText<"how scatter mode cuts feature maps into tiles: p2 "
            "(default), p1, rows or uniform">,

@@ -174,6 +174,26 @@ func.func @algorithm(%x: !x, %w: !w) {
 
 !x = tensor<1x4x2x2x!bfp.block<mantissa = 8, block = 16, range = 7, axis = 1>>
 !w = tensor<4x4x1x1x!bfp.block<mantissa = 8, block = 16, range = 7, axis = 1>>
+func.func @block(%x: !x, %w: !w) {
+  // expected-error@+1 {{expected 'block rows' in [0, 255], found 256}}
+  %0 = npu.tcu.conv(%x, %w) {scatter = #npu.scatter<variant = 3, algorithm = "p2", metric = "nnz", threshold = 300, time = "auto", halo = "overlap", data = <source = 2, density = [500]>, block_rows = 256>, strides = array<i64: 1, 1>, pads = array<i64: 0, 0, 0, 0>, dilations = array<i64: 1, 1>, group = 1 : i64, function = "copy", alpha = 0.0 : f32, beta = 0.0 : f32} : (!x, !w) -> tensor<1x4x2x2xf32>
+  return
+}
+
+// -----
+
+!x = tensor<1x4x2x2x!bfp.block<mantissa = 8, block = 16, range = 7, axis = 1>>
+!w = tensor<4x4x1x1x!bfp.block<mantissa = 8, block = 16, range = 7, axis = 1>>
+func.func @bias_of_encoded_sums(%x: !x, %w: !w) {
+  // expected-error@+1 {{starts sums from a bias that it does not have, or that is not an integer}}
+  %0 = npu.tcu.conv(%x, %w) {bias_in_sums, strides = array<i64: 1, 1>, pads = array<i64: 0, 0, 0, 0>, dilations = array<i64: 1, 1>, group = 1 : i64, function = "copy", alpha = 0.0 : f32, beta = 0.0 : f32} : (!x, !w) -> tensor<1x4x2x2xf32>
+  return
+}
+
+// -----
+
+!x = tensor<1x4x2x2x!bfp.block<mantissa = 8, block = 16, range = 7, axis = 1>>
+!w = tensor<4x4x1x1x!bfp.block<mantissa = 8, block = 16, range = 7, axis = 1>>
 func.func @zeros_in_scatter_mode(%x: !x, %w: !w) {
   // expected-error@+1 {{issues zeros in scatter mode, which has none}}
   %0 = npu.tcu.conv(%x, %w) {issue_zeros, scatter = #npu.scatter<variant = 3, algorithm = "p2", metric = "nnz", threshold = 300, time = "auto", halo = "overlap", data = <source = 2, density = [500]>>, strides = array<i64: 1, 1>, pads = array<i64: 0, 0, 0, 0>, dilations = array<i64: 1, 1>, group = 1 : i64, function = "copy", alpha = 0.0 : f32, beta = 0.0 : f32} : (!x, !w) -> tensor<1x4x2x2xf32>

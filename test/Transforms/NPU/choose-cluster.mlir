@@ -16,6 +16,11 @@
 // ISSUED: npu.tcu.conv({{.*}}issue_zeros
 // NOSKIP: mode 'scatter' without skipping zeros
 
+// RUN: not ashlar-opt --ashlar-npu-choose-cluster=bias=first --split-input-file %s 2>&1 | FileCheck %s --check-prefix=BIAS
+// BIAS: bias 'first', expected drain or sums
+// RUN: not ashlar-opt --ashlar-npu-choose-cluster=block-rows=256 --split-input-file %s 2>&1 | FileCheck %s --check-prefix=BLOCK
+// BLOCK: blocks of 256x0, expected at most 255x255
+
 // MODE: mode 'all', expected auto, off, tile or scatter
 // RULE: rule 'best', expected cost, majority or threshold
 

@@ -78,6 +78,9 @@ def ChooseCluster : Pass<"ashlar-npu-choose-cluster", "::mlir::ModuleOp"> {
     Option<"skipZeros", "skip-zeros", "bool", /*default=*/"true",
            "zero coefficients take no cycles; false: they do, without scatter "
            "mode">,
+    Option<"bias", "bias", "std::string", /*default=*/"\"drain\"",
+           "who adds the biases of integers: the drain (drain), or the sums, "
+           "which start from them (sums)">,
     Option<"rule", "rule", "std::string", /*default=*/"\"cost\"",
            "what decides: cost, majority or threshold">,
     Option<"measured", "measured", "std::string", /*default=*/"\"\"",
@@ -85,6 +88,10 @@ def ChooseCluster : Pass<"ashlar-npu-choose-cluster", "::mlir::ModuleOp"> {
            "of the array alone (dense) and of this choice (written)">,
     Option<"variant", "variant", "std::string", /*default=*/"\"D\"",
            "variant of the scatter unit: A, B, C or D">,
+    Option<"blockRows", "block-rows", "int64_t", /*default=*/"0",
+           "rows of the blocks that a unit scatters; 0: the whole tile">,
+    Option<"blockCols", "block-cols", "int64_t", /*default=*/"0",
+           "columns of these blocks; 0: the whole tile">,
     Option<"algorithm", "algorithm", "std::string", /*default=*/"\"p2\"",
            "how tiles are cut: uniform, p1, p2 or rows">,
     Option<"metric", "metric", "std::string", /*default=*/"\"nnz\"",

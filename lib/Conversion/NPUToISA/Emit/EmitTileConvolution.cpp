@@ -8,9 +8,9 @@
 
 #include "../Generator.h"
 #include "../ProductGeometry.h"
+#include "TileTables.h"
 
 #include "ashlar/Analysis/MovementQueues.h"
-#include "ashlar/Isa/Tiles.h"
 #include "dialects/NPU/NPUDialect.h"
 #include "llvm/Support/MathExtras.h"
 
@@ -39,45 +39,22 @@ public:
                          const ProductGeometry &geometry, TileProgram &program)
       : generator(generator), machine(generator.machine), tile(tile),
         geometry(geometry), program(program), plan(program.plan),
-        x(storageOf(tile.op->getOperand(0))) {
-    for (int d = 0; d < 2; ++d)
-      grid[d + 1] =
-          llvm::divideCeilSigned(geometry.extent[d + 2], tileExtent(d + 1));
-    grid[0] = llvm::divideCeilSigned(geometry.extent[0], tileExtent(0));
-    units = analysis::unitsOf(plan, machine);
-    rounds = plan.folds.empty()
-                 ? llvm::divideCeilSigned(grid[0] * grid[1] * grid[2], units)
-                 : grid[0] * static_cast<int64_t>(plan.folds.size());
-  }
+        map{tile, geometry, program.problem, machine},
+        tables(generator, map, program), rounds(tables.rounds()),
+        x(storageOf(tile.op->getOperand(0))) {}
 
   llvm::Error run();
 
 private:
-  static constexpr int64_t kMostGrid = 255; ///< tiles of a tcc.tile along axes
-  int64_t tileExtent(int axis) const {
-    return axis == 0 ? plan.images : axis == 1 ? plan.rows : plan.cols;
-  }
   int64_t results() const { return plan.images * plan.rows * plan.cols; }
   std::vector<Step> steps() const;
+  /// Groups of units that have the tiles of a step.
+  int64_t copiesOf(const Step &step) const {
+    return program.waves[step.wave].wave.count;
+  }
   llvm::Error emitStep(const Step &step, unsigned table);
-  unsigned tableOf(const Step &step);
-  void emitTable(unsigned table, int64_t round, int64_t copies);
-  template <typename Op>
-  void emitCuts(unsigned table, int64_t round, int64_t copies);
-  void emitCount();
-  void emitPart(unsigned table, int64_t round, int64_t copies);
-  void emitTiles(isa::TccTile op);
-  void emitTiles(isa::TccOperand op);
   llvm::Error acquireWave(size_t wave);
   void releaseWave(size_t wave);
-  template <typename Op>
-  void setWindows(Op &op) const;
-  template <typename Op>
-  void setSource(Op &op, int64_t channel) const;
-  template <typename Op>
-  void setExtents(Op &op) const;
-  template <typename Op>
-  void setOperand(Op &op) const;
   template <typename Op>
   void setGeometry(Op &op) const;
   void emitLoads(const WaveStreams &wave, const Chunk &chunk, unsigned table,
@@ -87,7 +64,11 @@ private:
   void emitRun(const WaveStreams &wave, const ChunkStreams &streams,
                const StreamPlace &place, unsigned table, unsigned set,
                int64_t sums);
-  void emitDrain(const ColumnWave &wave, size_t index, unsigned table,
+  void emitInit(const WaveStreams &wave, const StreamPlace &place,
+                unsigned table, int64_t sums);
+  llvm::Expected<std::pair<size_t, StreamPlace>> placeOf(const Step &step,
+                                                         size_t chunk);
+  void emitDrain(const WaveStreams &streams, size_t index, unsigned table,
                  int64_t sums);
   int64_t firstChannel(const WaveStreams &wave) const {
     return channelsOf(program.problem, wave.wave.first).first;
@@ -116,12 +97,12 @@ private:
   const ProductGeometry &geometry;
   TileProgram &program;
   const analysis::TilePlan &plan;
+  const LoadedMap map;
+  TileTables tables;
+  const int64_t rounds;
   analysis::StorageType x;
-  int64_t grid[3], units = 1, rounds = 1;
-  unsigned loadedSet = 0;             ///< of tiles that stay for several waves
-  bool counted = false;               ///< the input, for cuts at run time
-  bool drained = false;               ///< some of the results
-  std::map<int64_t, unsigned> tables; ///< by (round, copies)
+  unsigned loadedSet = 0; ///< of tiles that stay for several waves
+  bool drained = false;   ///< some of the results
   std::map<size_t, ChunkPlace> records;                    ///< by drain
   std::map<size_t, std::pair<size_t, StreamPlace>> places; ///< by wave
 };
@@ -169,225 +150,12 @@ void TileConvolutionEmitter::releaseWave(size_t index) {
     generator.streams.release(place->second.first);
 }
 
-/// The table of a step's tiles; written when it is first requested. Few rounds
-/// keep their tables, many take them in turn.
-unsigned TileConvolutionEmitter::tableOf(const Step &step) {
-  int64_t copies = program.waves[step.wave].wave.count;
-  auto [entry, inserted] = tables.insert({step.round * 64 + copies, 0});
-  auto available = static_cast<unsigned>(machine.sparse.tileTables);
-  if (!inserted && tables.size() * 2 <= available)
-    return entry->second;
-  entry->second = generator.tiles.table++ % available;
-  if (plan.folds.empty())
-    emitTable(entry->second, step.round, copies);
-  else if (plan.cutAtRunTime)
-    emitPart(entry->second, step.round, copies);
-  else if (plan.disjoint)
-    emitCuts<isa::TccOperand>(entry->second, step.round, copies);
-  else
-    emitCuts<isa::TccTile>(entry->second, step.round, copies);
-  return entry->second;
-}
-
-/// Tiles [first, first + units) of the grid: rectangles of the rows of tiles.
-void TileConvolutionEmitter::emitTable(unsigned table, int64_t round,
-                                       int64_t copies) {
-  int64_t first = round * units;
-  int64_t end = std::min(first + units, grid[0] * grid[1] * grid[2]);
-  int64_t unit = 0;
-  for (int64_t at = first; at < end;) {
-    int64_t column = at % grid[2], row = at / grid[2] % grid[1];
-    int64_t image = at / (grid[1] * grid[2]);
-    int64_t wide = std::min({grid[2] - column, end - at, kMostGrid}), high = 1;
-    if (column == 0 && wide == grid[2])
-      high = std::min({grid[1] - row, (end - at) / wide, kMostGrid});
-    isa::TccTile op{};
-    op.table = table;
-    op.clear = unit == 0;
-    op.unit = unit;
-    op.copies = copies;
-    op.gridN = 1, op.gridH = high, op.gridW = wide;
-    op.images = plan.images;
-    op.n0 = image * plan.images;
-    op.y0 = row * plan.rows;
-    op.x0 = column * plan.cols;
-    op.tileH = plan.rows, op.tileW = plan.cols;
-    emitTiles(op);
-    unit += copies * high * wide;
-    at += high * wide;
-  }
-}
-
-void TileConvolutionEmitter::emitTiles(isa::TccTile op) {
-  op.endN = geometry.extent[0];
-  op.endH = geometry.extent[2];
-  op.endW = geometry.extent[3];
-  generator.builder.emit(op);
-}
-
-/// A tile of the whole operand, as far as it is loaded.
-void TileConvolutionEmitter::emitTiles(isa::TccOperand op) {
-  setOperand(op);
-  int64_t y0 = std::max<int64_t>(op.y0 - geometry.held[1], 0);
-  int64_t x0 = std::max<int64_t>(op.x0 - geometry.held[2], 0);
-  op.tileH = op.y0 + op.tileH - geometry.held[1] - y0;
-  op.tileW = op.x0 + op.tileW - geometry.held[2] - x0;
-  op.y0 = y0, op.x0 = x0;
-  op.endN = geometry.extent[0];
-  op.outH = geometry.extent[2];
-  op.outW = geometry.extent[3];
-  generator.builder.emit(op);
-}
-
-/// Unequal tiles, entry by entry: `Op` is tcc.tile or tcc.operand.
-template <typename Op>
-void TileConvolutionEmitter::emitCuts(unsigned table, int64_t round,
-                                      int64_t copies) {
-  int64_t unit = 0, folds = static_cast<int64_t>(plan.folds.size());
-  auto add = [&](const partition::Box &tile) {
-    Op op{};
-    op.table = table;
-    op.clear = unit == 0;
-    op.unit = unit;
-    op.copies = copies;
-    op.gridN = op.gridH = op.gridW = 1;
-    op.images = plan.images;
-    op.n0 = round / folds * plan.images;
-    op.y0 = tile.y0, op.x0 = tile.x0;
-    op.tileH = tile.rows, op.tileW = tile.cols;
-    emitTiles(op);
-    unit += copies;
-  };
-  for (const partition::Box &tile : plan.folds[round % folds].cuts)
-    if (!tile.empty())
-      add(tile);
-  if (unit == 0) // no result meets the operand, but all of them are drained
-    add({geometry.held[1], geometry.held[2], 1, 1});
-}
-
-/// Counts the input, if its producer did not.
-void TileConvolutionEmitter::emitCount() {
-  counted = true;
-  analysis::CountedMap::Counters counters = generator.counters.of(tile.op);
-  if (counters.drained)
-    return;
-  isa::TccNnz count{};
-  setSource(count, 0);
-  count.type = isa::ElemType::Bfp;
-  count.mantissa = x.format.mantissa;
-  count.channels = program.problem.channels;
-  count.clear = true;
-  count.counts = counters.first;
-  count.pitch = count.inW;
-  // Band by band, so that the first are counted while the last are made.
-  int64_t rows = count.inH, pixels = int64_t(count.inN) * count.inW;
-  int64_t step =
-      analysis::countedRows(pixels * count.channels * x.bytes(), machine);
-  for (int64_t row = 0; row < rows; row += step) {
-    count.inH = std::min(step, rows - row);
-    generator.builder.emit(count);
-    count.offset += step * count.srcStrideH;
-    count.counts += step * count.pitch;
-  }
-}
-
-/// Tiles that the machine cuts to equal work.
-void TileConvolutionEmitter::emitPart(unsigned table, int64_t round,
-                                      int64_t copies) {
-  if (!counted)
-    emitCount();
-  analysis::CountedMap::Counters counters = generator.counters.of(tile.op);
-  const analysis::ScatterProblem &scatter = *program.problem.scatter;
-  auto folds = static_cast<int64_t>(plan.folds.size());
-  const partition::Box &region = plan.folds[round % folds].region;
-  isa::TccPart part{};
-  part.table = table;
-  part.copies = copies;
-  part.units = units;
-  part.gridN = 1;
-  part.images = plan.images;
-  part.n0 = round / folds * plan.images;
-  part.endN = geometry.extent[0];
-  part.y0 = region.y0, part.x0 = region.x0;
-  part.endH = region.y0 + region.rows, part.endW = region.x0 + region.cols;
-  part.tileH = plan.rows, part.tileW = plan.cols;
-  setOperand(part);
-  part.disjoint = plan.disjoint;
-  // The producer counted the whole feature map, a pass what is loaded.
-  part.counts = counters.first;
-  part.pitch = counters.drained ? geometry.input[2] : int64_t(part.inW);
-  if (counters.drained)
-    part.counts += geometry.held[1] * part.pitch + geometry.held[2];
-  // Only what the region reads is passed over; tiles of the operand are of what
-  // is loaded.
-  partition::Axis axis{
-      part.inH, region.y0 + region.rows, part.kH, part.sH, part.dH, part.pH};
-  partition::Range rows = axis.inputOf({region.y0, axis.out});
-  if (!plan.disjoint) {
-    int64_t first = std::min<int64_t>(rows.begin, part.inH - 1);
-    part.inH = std::max<int64_t>(rows.end - first, 1);
-    part.counts += first * part.pitch;
-    part.pH += first;
-  }
-  part.capacity = program.problem.channels *
-                  analysis::shapeOf(tile.op->getOperand(0)).front();
-  part.algorithm = static_cast<isa::Cut>(scatter.cut.algorithm);
-  part.metric = static_cast<isa::CutMetric>(scatter.cut.metric);
-  part.threshold = scatter.cut.threshold;
-  part.rounds = plan.moveRounds;
-  part.moveBands = true;
-  part.alignH = part.alignW = 1;
-  part.multipliers = 1;
-  generator.builder.emit(part);
-}
-
-template <typename Op>
-void TileConvolutionEmitter::setWindows(Op &op) const {
-  const analysis::TileProblem &problem = program.problem;
-  op.kH = problem.kernel[0], op.kW = problem.kernel[1];
-  op.sH = problem.stride[0], op.sW = problem.stride[1];
-  op.dH = problem.dilation[0], op.dW = problem.dilation[1];
-}
-
-/// Rows and columns that are loaded or counted.
-template <typename Op>
-void TileConvolutionEmitter::setExtents(Op &op) const {
-  int64_t rank = geometry.x.rank();
-  op.inH = rank > 3 ? geometry.x.shape[rank - 2] : 1;
-  op.inW = geometry.x.shape[rank - 1];
-}
-
-/// Where taps meet what is loaded.
-template <typename Op>
-void TileConvolutionEmitter::setOperand(Op &op) const {
-  setWindows(op);
-  setExtents(op);
-  op.pH = static_cast<int32_t>(geometry.held[1] - geometry.origin[1]);
-  op.pW = static_cast<int32_t>(geometry.held[2] - geometry.origin[2]);
-}
-
-/// The feature map that is loaded or counted, from `channel` on.
-template <typename Op>
-void TileConvolutionEmitter::setSource(Op &op, int64_t channel) const {
-  const View &view = geometry.x;
-  int64_t position = view.part + channel;
-  auto partitions = static_cast<int64_t>(machine.sb.partitions);
-  op.part = position % partitions;
-  op.offset = view.base + position / partitions * view.tileStride;
-  op.inN = geometry.extent[0];
-  setExtents(op);
-  op.srcStrideN = static_cast<int32_t>(geometry.xStrides[0]);
-  op.srcStrideH = static_cast<int32_t>(geometry.xStrides[2]);
-  op.srcStrideW = static_cast<int32_t>(geometry.xStrides[3]);
-  op.srcTileStride = static_cast<int32_t>(view.tileStride);
-}
-
 template <typename Op>
 void TileConvolutionEmitter::setGeometry(Op &op) const {
   op.type = static_cast<isa::ElemType>(x.isaType());
   op.mantissa = x.encoded ? x.format.mantissa : 0;
   op.block = plan.cellBlock;
-  setWindows(op);
+  map.setWindows(op);
   op.images = plan.images;
   op.tileH = plan.rows, op.tileW = plan.cols;
 }
@@ -419,12 +187,12 @@ void TileConvolutionEmitter::emitLoad(const WaveStreams &wave,
   int64_t elements = plan.geometry(program.problem).slotElements();
   isa::DmaTile load{};
   setGeometry(load);
-  setOperand(load);
+  map.setOperand(load);
   load.queue = generator.builder.nextMovementQueue();
   load.table = table;
   load.set = set;
   load.channels = piece.count;
-  setSource(load, base + piece.first);
+  map.setSource(load, base + piece.first);
   load.groups = wave.wave.count;
   load.groupStep = wave.wave.groupStep;
   int64_t slot = piece.first - chunk.first;
@@ -448,7 +216,9 @@ void TileConvolutionEmitter::emitRun(const WaveStreams &wave,
   run.issueZeros = program.problem.issuesZeros;
   if (plan.scatter) {
     run.scatter = true;
-    run.variant = static_cast<uint32_t>(program.problem.scatter->cut.variant);
+    const analysis::CutOptions &cut = program.problem.scatter->cut;
+    run.variant = static_cast<uint32_t>(cut.variant);
+    run.blockH = cut.block[0], run.blockW = cut.block[1];
   }
   run.xr = generator.scaleRegister(tile.op->getOperand(0));
   run.phase = phaseOf(firstChannel(wave) + streams.chunk.first);
@@ -464,12 +234,35 @@ void TileConvolutionEmitter::emitRun(const WaveStreams &wave,
   generator.builder.emit(run);
 }
 
-void TileConvolutionEmitter::emitDrain(const ColumnWave &wave, size_t index,
+/// Starts the sums of a wave, from zero or from the bias of each result.
+void TileConvolutionEmitter::emitInit(const WaveStreams &wave,
+                                      const StreamPlace &place, unsigned table,
+                                      int64_t sums) {
+  isa::TccInit init{};
+  init.acc = sums;
+  init.regions = program.problem.columns[wave.wave.first].cols;
+  init.regionStride = init.count = results();
+  init.groups = 1;
+  if (wave.startsAtBias()) {
+    const ChunkStreams &first = wave.chunks.front();
+    init.fromMemory = true;
+    init.table = table;
+    init.groups = wave.wave.count;
+    init.wm = place.base + first.offset + first.initial;
+    init.wmStep = wave.wave.count > 1 ? place.wmStep : 0;
+  }
+  generator.builder.emit(init);
+}
+
+void TileConvolutionEmitter::emitDrain(const WaveStreams &streams, size_t index,
                                        unsigned table, int64_t sums) {
+  const ColumnWave &wave = streams.wave;
   const DrainColumn &column = program.problem.drains[index];
   const ColumnTile &outputs = program.problem.columns[column.first];
   isa::ActDrain drain{};
   setEpilogue(tile.op, drain);
+  if (streams.startsAtBias())
+    drain.hasBias = false;
   drain.fromTcu = true;
   drain.table = table;
   drain.group = column.first - wave.first;
@@ -513,19 +306,22 @@ void TileConvolutionEmitter::emitDrain(const ColumnWave &wave, size_t index,
   generator.builder.emit(drain);
 }
 
+/// Where the streams of a chunk are: with its wave, or fetched for it.
+llvm::Expected<std::pair<size_t, StreamPlace>>
+TileConvolutionEmitter::placeOf(const Step &step, size_t chunk) {
+  if (program.resident)
+    return places[step.wave];
+  return generator.streams.acquire({&program, step.wave, chunk, 1});
+}
+
 llvm::Error TileConvolutionEmitter::emitStep(const Step &step, unsigned table) {
   const WaveStreams &wave = program.waves[step.wave];
-  int64_t regions = program.problem.columns[wave.wave.first].cols;
   int64_t sums = 0;
   if (plan.twoSums)
     sums = generator.tiles.sums++ % 2 *
            (analysis::accumulatorEntries(machine) / 2);
-  isa::TccInit init{};
-  init.acc = sums;
-  init.regions = regions;
-  init.regionStride = init.count = results();
-  init.groups = 1;
-  generator.builder.emit(init);
+  if (!wave.startsAtBias())
+    emitInit(wave, StreamPlace(), table, sums);
   for (size_t c = 0; c < wave.chunks.size(); ++c) {
     const ChunkStreams &streams = wave.chunks[c];
     if (step.loads) {
@@ -533,19 +329,17 @@ llvm::Error TileConvolutionEmitter::emitStep(const Step &step, unsigned table) {
           generator.tiles.set++ % static_cast<unsigned>(machine.sparse.fmuSets);
       emitLoads(wave, streams.chunk, table, loadedSet);
     }
-    std::pair<size_t, StreamPlace> place = places[step.wave];
-    if (!program.resident) {
-      auto own = generator.streams.acquire({&program, step.wave, c, 1});
-      if (!own)
-        return own.takeError();
-      place = *own;
-    }
-    emitRun(wave, streams, place.second, table, loadedSet, sums);
+    auto place = placeOf(step, c);
+    if (!place)
+      return place.takeError();
+    if (c == 0 && wave.startsAtBias())
+      emitInit(wave, place->second, table, sums);
+    emitRun(wave, streams, place->second, table, loadedSet, sums);
     if (!program.resident)
-      generator.streams.release(place.first);
+      generator.streams.release(place->first);
   }
   for (int64_t d = 0; d < wave.wave.drains; ++d)
-    emitDrain(wave.wave, wave.wave.firstDrain + d, table, sums);
+    emitDrain(wave, wave.wave.firstDrain + d, table, sums);
   return llvm::Error::success();
 }
 
@@ -561,12 +355,14 @@ llvm::Error TileConvolutionEmitter::run() {
   // Tables are written ahead of the runs before them, so that loads need not
   // wait for those; a machine with one table has no choice.
   bool ahead = machine.sparse.tileTables > 1;
-  unsigned next = ahead && !work.empty() ? tableOf(work.front()) : 0;
+  unsigned next = ahead && !work.empty()
+                      ? tables.of(work.front().round, copiesOf(work.front()))
+                      : 0;
   for (size_t i = 0; i < work.size(); ++i) {
     const Step &step = work[i];
-    unsigned table = ahead ? next : tableOf(step);
+    unsigned table = ahead ? next : tables.of(step.round, copiesOf(step));
     if (ahead && i + 1 < work.size())
-      next = tableOf(work[i + 1]);
+      next = tables.of(work[i + 1].round, copiesOf(work[i + 1]));
     if (!plan.tilesOutside && step.round == 0)
       if (llvm::Error error = acquireWave(step.wave))
         return error;

@@ -92,10 +92,19 @@ struct ChooseClusterPass : impl::ChooseClusterBase<ChooseClusterPass> {
     policy.mode = mode;
     policy.useScatter = useScatter && skipZeros;
     policy.skipZeros = skipZeros;
+    if (bias != "drain" && bias != "sums")
+      return getOperation().emitError()
+             << "bias '" << bias << "', expected drain or sums";
+    policy.biasInSums = bias == "sums";
     if (!skipZeros && mode == "scatter")
       return getOperation().emitError()
              << "mode 'scatter' without skipping zeros";
     policy.cut.threshold = threshold;
+    const auto [rows, cols] = policy.cut.block =
+        std::array<int64_t, 2>{blockRows, blockCols};
+    if (std::min(rows, cols) < 0 || std::max(rows, cols) > 255)
+      return getOperation().emitError() << "blocks of " << rows << "x" << cols
+                                        << ", expected at most 255x255";
     if (variant.size() != 1 || variant[0] < 'A' || variant[0] > 'D')
       return getOperation().emitError()
              << "variant '" << variant << "', expected A, B, C or D";
@@ -291,6 +300,7 @@ struct ChooseClusterPass : impl::ChooseClusterBase<ChooseClusterPass> {
     if (candidate.best().parts > 1)
       tcu.setColumnParts(static_cast<uint64_t>(candidate.best().parts));
     tcu.setIssueZeros(!skipZeros);
+    tcu.setBiasInSums(bias == "sums" && analysis::biasFitsSums(conv));
     if (candidate.scatters())
       tcu.setScatterAttr(
           analysis::scatterAttr(candidate.data, cut, &getContext()));

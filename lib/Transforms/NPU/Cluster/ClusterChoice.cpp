@@ -124,6 +124,7 @@ void Chooser::planParts(Candidate &candidate,
       conv, weights, extent, machine, parts, !policy.skipZeros);
   if (analysis::mostParts(problem) != parts)
     return;
+  problem.biasInSums = policy.biasInSums && analysis::biasFitsSums(conv);
   // Asked for, cuts may take more cycles than equal tiles.
   auto improve = [&](Alternative &best, bool forced) {
     int64_t limit = best.plan && !forced ? best.plan->cycles : INT64_MAX;

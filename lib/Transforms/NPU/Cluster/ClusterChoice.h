@@ -80,8 +80,9 @@ bool mayFold(mlir::Value x);
 /// What the options of the pass say.
 struct Policy {
   llvm::StringRef mode;
-  bool useScatter = true; ///< mode auto may
-  bool skipZeros = true;  ///< of the coefficients
+  bool useScatter = true;  ///< mode auto may
+  bool skipZeros = true;   ///< of the coefficients
+  bool biasInSums = false; ///< where that keeps all bits
   partition::Rule rule = partition::Rule::Cost;
   analysis::CutOptions cut;
   analysis::DataProfiles profiles;

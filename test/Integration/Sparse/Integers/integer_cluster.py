@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Integer networks in QDQ form on the sparse cluster, from ONNX to cycles.
 
-Random networks compiled with --sparse=off, tile and tile with --zero-skip=off:
-outputs equal to the bit. Then a network with a tenth of its weights: the cluster
+Random networks compiled with --sparse=off, tile, tile with --zero-skip=off and with
+--sparse-bias=sums: outputs equal to the bit. Then a network with a tenth of its weights: the cluster
 is chosen by itself, and its cycles and bytes are printed with those of the array."""
 
 import argparse
@@ -66,7 +66,8 @@ def random_networks(first, end, folder):
             with_zero_points(model, seed)
         inputs = sample(model, seed + 1, folder)
         execute(model, inputs, "--sparse=off")
-        for more in ([], ["--zero-skip=off"], ["--machine=a1-tiny"]):
+        for more in ([], ["--zero-skip=off"], ["--machine=a1-tiny"], ["--sparse-bias=sums"],
+                     ["--sparse-bias=sums", "--machine=a1-tiny"]):
             _, runs = execute(model, inputs, "--sparse=tile", *more, expect=model[:-5] + ".npz")
             on_units += len(runs)
             if any("mode=int" not in text for text in runs):
