@@ -335,6 +335,7 @@ llvm::Error Compilation::bind() {
     manager.addPass(npu::createVerifyFormats());
     manager.addPass(npu::createChoosePatterns({options.nmWeights}));
     manager.addPass(npu::createChooseStationary());
+    manager.addPass(npu::createChooseFunctionEngine());
     manager.addPass(npu::createAnalyseZeros());
   });
 }
@@ -373,6 +374,7 @@ llvm::Error Compilation::assign() {
                   StringAttr::get(&context, denseReason));
   return runPasses(Phase::Assign, [&](OpPassManager &manager) {
     manager.addPass(npu::createAssignAxis());
+    manager.addPass(npu::createRecomputeForReductions());
     manager.addPass(npu::createChooseCluster(clusterOptions()));
     manager.addPass(npu::createDecodeOperands());
     manager.addPass(npu::createClassifyTransposes({options.transpose}));

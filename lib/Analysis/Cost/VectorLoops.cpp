@@ -49,10 +49,27 @@ llvm::SmallVector<FreeDim, 6> freeDims(llvm::ArrayRef<VectorOperand> operands,
   return dims;
 }
 
+/// Positions of a channel tile from which on it is an instruction of its own:
+/// its producer and its readers need not wait for the other tiles then, and an
+/// instruction is fetched in a fraction of the cycles that it takes.
+constexpr int64_t kOwnTile = 64;
+
+/// True if what one instruction encodes or decodes may end with a channel tile:
+/// the channels of a block have one exponent, which is found of all at once.
+bool blocksEndWithTiles(llvm::ArrayRef<VectorOperand> operands,
+                        int64_t partitions) {
+  return llvm::all_of(operands, [&](const VectorOperand &operand) {
+    const StorageType &type = operand.view->type;
+    return !type.encoded ||
+           (type.format.block > 0 && partitions % type.format.block == 0);
+  });
+}
+
 /// Channels [first, first + count) that no operand wraps in mid-range: either
-/// all operands start a channel tile at `first`, or none reaches its end.
+/// all operands start a channel tile at `first`, or none reaches its end. Whole
+/// tiles of so many \p positions are runs of their own.
 int64_t channelRun(llvm::ArrayRef<VectorOperand> operands, int64_t channels,
-                   int64_t first, int64_t partitions) {
+                   int64_t first, int64_t partitions, int64_t positions) {
   bool aligned = true;
   int64_t room = channels - first;
   for (const VectorOperand &operand : operands) {
@@ -63,6 +80,9 @@ int64_t channelRun(llvm::ArrayRef<VectorOperand> operands, int64_t channels,
     aligned &= row == 0;
     room = std::min(room, partitions - row);
   }
+  if (aligned && positions >= kOwnTile &&
+      blocksEndWithTiles(operands, partitions))
+    return std::min(channels - first, partitions);
   // Whole channel tiles, as many as a field counts.
   if (aligned && channels - first > machine::mostIterations)
     return machine::mostIterations / partitions * partitions;
@@ -132,10 +152,13 @@ bool walkVectorLoops(llvm::ArrayRef<VectorOperand> operands, const View &result,
                      VectorVisitor visit) {
   auto dims = freeDims(operands, result);
   int64_t partitions = machine.sb.partitions;
-  int64_t channels = result.channels();
+  int64_t channels = result.channels(), positions = 1;
+  for (const FreeDim &dim : dims)
+    positions *= dim.extent;
   for (int64_t first = 0; first < channels;) {
     VectorLoop loop;
-    loop.channels = channelRun(operands, channels, first, partitions);
+    loop.channels =
+        channelRun(operands, channels, first, partitions, positions);
     for (const VectorOperand &operand : operands)
       loop.addresses.push_back(
           channelAddress(*operand.view, first, channels, partitions));

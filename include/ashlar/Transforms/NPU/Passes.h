@@ -28,6 +28,10 @@ inline constexpr llvm::StringLiteral kProfileAttr = "npu.profile";
 inline constexpr llvm::StringLiteral kStationaryDecisionAttr =
     "ashlar.decision.stationary";
 
+/// Decision of choose-function-engine on a product.
+inline constexpr llvm::StringLiteral kFunctionDecisionAttr =
+    "ashlar.decision.function";
+
 /// Decision of choose-patterns on a product.
 inline constexpr llvm::StringLiteral kPatternDecisionAttr =
     "ashlar.decision.pattern";

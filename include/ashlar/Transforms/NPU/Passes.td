@@ -124,6 +124,21 @@ def AssignAxis : Pass<"ashlar-npu-assign-axis", "::mlir::ModuleOp"> {
   }];
 }
 
+def RecomputeForReductions
+    : Pass<"ashlar-npu-recompute-for-reductions", "::mlir::ModuleOp"> {
+  let summary = "compute the operand of a reduction across the axis it needs";
+  let description = [{
+    A reduction along the partition dimension has a copy of its operand across
+    another one. If a tensor that the operand is made from by element-wise
+    operations has such a copy already, because it is reduced as well, these
+    operations run across that axis too, in fewer cycles than another copy
+    takes. The variance of a layer normalisation is the usual case.
+  }];
+  let statistics = [
+    Statistic<"numRecomputed", "recomputed", "operations that run twice">
+  ];
+}
+
 def DecodeOperands : Pass<"ashlar-npu-decode-operands", "::mlir::ModuleOp"> {
   let summary = "decode block operands that are read along another axis";
   let description = [{
@@ -155,6 +170,24 @@ def ChooseStationary : Pass<"ashlar-npu-choose-stationary", "::mlir::ModuleOp"> 
   let statistics = [
     Statistic<"numActivations", "activations", "products whose weights move">,
     Statistic<"numBlocks", "blocks", "of these, transposed on the array">
+  ];
+}
+
+def ChooseFunctionEngine
+    : Pass<"ashlar-npu-choose-function-engine", "::mlir::ModuleOp"> {
+  let summary = "apply functions after products on the vector unit where faster";
+  let description = [{
+    A drain applies the function that follows a product, on a lane per column of
+    the array. Functions that take several cycles per result can make it slower
+    than the array. Where the vector unit, which usually has more lanes, is
+    predicted to be faster, the function becomes an `npu.vec.map` on the result
+    of a plain drain. Only results in binary32 change engines, so that no bit
+    changes. The cycles of both alternatives are recorded as a decision.
+
+    The machine is read from the module attribute `npu.target`.
+  }];
+  let statistics = [
+    Statistic<"numMoved", "moved", "functions that left their drains">
   ];
 }
 

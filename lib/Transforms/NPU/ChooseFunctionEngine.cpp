@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Chooses the engine of the function that follows a product. Input: pe
+// operations whose drains apply it. Output: the same, some with a plain drain
+// and an `npu.vec.map` after it, and a decision with the cycles of both.
+//
+// ACT has a lane per column of the array, VEC usually one per partition. Where
+// a function takes several cycles per result, the drain is slower than the
+// array that it drains, and VEC, which has nothing to do meanwhile, is done
+// sooner. No value changes: a drain applies the function to the
+// binary32 result that it stores here.
+
+#include "ashlar/Analysis/Cost/OperationCycles.h"
+#include "ashlar/Analysis/DenseCycles.h"
+#include "ashlar/Analysis/StationaryPlan.h"
+#include "ashlar/Analysis/StorageType.h"
+#include "ashlar/Analysis/View.h"
+#include "ashlar/Transforms/NPU/Passes.h"
+#include "dialects/BFP/EncodeEvents.h"
+#include "dialects/NPU/NPUDialect.h"
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/TypeUtilities.h"
+
+namespace ashlar::npu {
+#define GEN_PASS_DEF_CHOOSEFUNCTIONENGINE
+#include "ashlar/Transforms/NPU/Passes.h.inc"
+
+using namespace mlir;
+using analysis::storageOf;
+
+namespace {
+
+/// The part of its cycles that a product has to gain: what reads the result
+/// waits for another engine, and the result takes memory twice unless the
+/// function works in place.
+constexpr int64_t kFunctionGain = 8;
+
+/// Cycles of the engines that make the result of a product.
+struct Prediction {
+  int64_t array = 0;
+  int64_t drain = 0; ///< with the function
+  int64_t plain = 0; ///< a drain without it
+  int64_t vector = 0;
+
+  int64_t together() const { return std::max(array, drain); }
+  int64_t apart() const { return std::max({array, plain, vector}); }
+};
+
+/// The engines work side by side, tile by tile: the slowest one decides.
+Prediction predict(Operation *op, const machine::Description &machine) {
+  const analysis::ProductShape product = analysis::productShape(op);
+  const machine::VecCost function = analysis::drainFunction(op);
+  const auto positions = static_cast<uint64_t>(
+      cast<RankedTensorType>(op->getResult(0).getType()).getNumElements() /
+      product.outputs);
+  const uint64_t passes =
+      machine::pePasses(machine, analysis::activationStorage(op).digitBits(),
+                        analysis::weightStorage(op).digitBits());
+  Prediction prediction;
+  for (const analysis::ColumnTile &column :
+       analysis::planStationary(product, machine)) {
+    const auto cols = static_cast<uint64_t>(column.cols);
+    prediction.array += static_cast<int64_t>(positions * passes) *
+                        static_cast<int64_t>(column.tiles.size());
+    prediction.drain += static_cast<int64_t>(
+        machine::actDrain(machine, cols, positions, function).issue);
+    prediction.plain +=
+        static_cast<int64_t>(machine::actDrain(machine, cols, positions).issue);
+  }
+  prediction.vector = static_cast<int64_t>(
+      machine::vecMap(machine, function,
+                      analysis::storeOf(analysis::f32Storage(),
+                                        storageOf(op->getResult(0))),
+                      static_cast<uint64_t>(product.outputs), positions)
+          .issue);
+  return prediction;
+}
+
+/// A drain whose function VEC can apply to what it would store.
+template <typename OpTy>
+bool mayMoveFunction(OpTy op) {
+  return op.getFunction() != "copy" && !op.getSlope() && !op.getQuant() &&
+         !op.getIntegerEpilogue() &&
+         op.getStationary() == Stationary::Weights &&
+         (storageOf(op.getY()).encoded ||
+          isa<FloatType>(getElementTypeOrSelf(op.getY().getType())));
+}
+
+/// True if the result and its values before the function leave room in the
+/// state buffer for operands and weights: what does not fit goes through DRAM.
+bool fits(Operation *op, const machine::Description &machine) {
+  const Value y = op->getResult(0);
+  const llvm::ArrayRef<int64_t> shape = analysis::shapeOf(y);
+  const int64_t axis =
+      isa<PeConvOp>(op) ? 1 : static_cast<int64_t>(shape.size()) - 1;
+  const int64_t bytes =
+      analysis::bufferBytes(analysis::f32Storage(), shape, axis, machine) +
+      analysis::bufferBytes(storageOf(y), shape, axis, machine);
+  return 2 * bytes <= static_cast<int64_t>(machine.sb.bytesPerPartition);
+}
+
+struct ChooseFunctionEnginePass
+    : impl::ChooseFunctionEngineBase<ChooseFunctionEnginePass> {
+  void runOnOperation() override {
+    auto machine = boundMachineOf(getOperation());
+    if (failed(machine))
+      return signalPassFailure();
+    SmallVector<Operation *> products;
+    getOperation().walk([&](Operation *op) {
+      if (isa<PeConvOp, PeMatmulOp>(op))
+        products.push_back(op);
+    });
+    for (Operation *op : products) {
+      if (auto conv = dyn_cast<PeConvOp>(op))
+        choose(conv, *machine);
+      else
+        choose(cast<PeMatmulOp>(op), *machine);
+    }
+  }
+
+private:
+  template <typename OpTy>
+  void choose(OpTy op, const machine::Description &machine) {
+    if (!mayMoveFunction(op))
+      return;
+    const Prediction cycles = predict(op, machine);
+    if (cycles.drain == cycles.plain)
+      return;
+    const bool gains =
+        cycles.together() - cycles.apart() > cycles.together() / kFunctionGain;
+    const bool moves = gains && fits(op, machine);
+    setDecision(op, cycles, moves,
+                moves ? "the drain with the function is slower than the array, "
+                        "and the vector unit is faster"
+                : gains ? "the state buffer has no room for the values before "
+                          "the function"
+                        : "the vector unit would not gain enough");
+    if (moves)
+      move(op);
+  }
+
+  void setDecision(Operation *op, const Prediction &cycles, bool moves,
+                   llvm::StringRef reason) {
+    constexpr llvm::StringLiteral drain = "drain", vector = "vector-unit";
+    Builder builder(op->getContext());
+    auto entry = [&](llvm::StringRef name, Attribute value) {
+      return builder.getNamedAttr(name, value);
+    };
+    const Attribute alternatives = builder.getDictionaryAttr(
+        {entry(drain, builder.getI64IntegerAttr(cycles.together())),
+         entry(vector, builder.getI64IntegerAttr(cycles.apart()))});
+    op->setAttr(
+        kFunctionDecisionAttr,
+        builder.getDictionaryAttr(
+            {entry("choice", builder.getStringAttr(moves ? vector : drain)),
+             entry("reason", builder.getStringAttr(reason)),
+             entry("alternatives", alternatives)}));
+  }
+
+  template <typename OpTy>
+  void move(OpTy op) {
+    OpBuilder builder(op.getContext());
+    builder.setInsertionPointAfter(op);
+    auto map = VecMapOp::create(
+        builder, op.getLoc(), op.getY().getType(), op.getY(), Value(), Value(),
+        op.getFunctionAttr(), op.getAlphaAttr(), op.getBetaAttr());
+    const OriginAttr origin = op.getOriginAttr();
+    const auto part = [&](StringAttr name, StringAttr made) {
+      return OriginAttr::get(op.getContext(), name, made);
+    };
+    map.setOriginAttr(
+        part(origin ? origin.getName() : StringAttr(), op.getFunctionAttr()));
+    op.setOriginAttr(
+        part(StringAttr(), origin ? origin.getOp() : StringAttr()));
+    op.getY().replaceAllUsesExcept(map.getResult(), map);
+    op.getY().setType(op.getY().getType().clone(builder.getF32Type()));
+    if (Attribute scale = op->removeAttr(bfp::kScaleAttr))
+      map->setAttr(bfp::kScaleAttr, scale);
+    op.setFunction("copy");
+    op.setAlpha(APFloat(0.0f));
+    op.setBeta(APFloat(0.0f));
+    ++numMoved;
+  }
+};
+
+} // namespace
+} // namespace ashlar::npu
