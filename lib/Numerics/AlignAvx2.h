@@ -1,56 +1,105 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The alignment of one-byte mantissas in 16-bit lanes (AVX2), where no bit is
-// dropped: a shift to the left by lanes, which AVX2 has as a product with a
-// power of two only. Same formula as alignBelow in RowKernels.h.
+// The alignment of one-byte mantissas in 16-bit lanes (AVX2). A shift that
+// differs by lane is a product there: to the left with a power of two, to the
+// right the upper half of one. Same formula as alignBelow in RowKernels.h.
 
 #ifndef ASHLAR_LIB_NUMERICS_ALIGNAVX2_H
 #define ASHLAR_LIB_NUMERICS_ALIGNAVX2_H
 
-#include "RowKernels.h"
-
-#include <immintrin.h>
+#include "LanesAvx2.h"
 
 namespace ashlar::numerics {
 
 /// Columns that go side by side.
-constexpr size_t kAlignColumns = 8;
+constexpr size_t kAlignColumns = 16;
+
+// Internal linkage, as in RowKernels.h.
+namespace { // NOLINT(misc-anonymous-namespace-in-header)
+/// Constants of one operand.
+struct AlignConstants {
+  __m128i drop;
+  __m256i least, offset; ///< offset: less the range.
+};
+
+/// What the cells of 16 steps do to every row that shares them.
+struct AlignShifts {
+  __m256i left;  ///< 2^places.
+  __m256i right; ///< 2^(9 - places).
+  __m256i bias, odd;
+  bool rounds; ///< Some lane drops bits.
+};
+} // namespace
 
 /// 2^k in lanes of 16 bits, 0 <= k <= 15: a byte of it from each of two tables.
-ASHLAR_INLINE __m128i powersOfTwo(__m128i k) {
-  const __m128i low =
-      _mm_setr_epi8(1, 2, 4, 8, 16, 32, 64, -128, 0, 0, 0, 0, 0, 0, 0, 0);
-  const __m128i high =
-      _mm_setr_epi8(0, 0, 0, 0, 0, 0, 0, 0, 1, 2, 4, 8, 16, 32, 64, -128);
-  return _mm_or_si128(
-      _mm_and_si128(_mm_shuffle_epi8(low, k), _mm_set1_epi16(0xff)),
-      _mm_slli_epi16(_mm_shuffle_epi8(high, k), 8));
+ASHLAR_INLINE __m256i powersOfTwo(__m256i k) {
+  const __m256i low = _mm256_broadcastsi128_si256(
+      _mm_setr_epi8(1, 2, 4, 8, 16, 32, 64, -128, 0, 0, 0, 0, 0, 0, 0, 0));
+  const __m256i high = _mm256_broadcastsi128_si256(
+      _mm_setr_epi8(0, 0, 0, 0, 0, 0, 0, 0, 1, 2, 4, 8, 16, 32, 64, -128));
+  return _mm256_or_si256(
+      _mm256_and_si256(_mm256_shuffle_epi8(low, k), _mm256_set1_epi16(0xff)),
+      _mm256_slli_epi16(_mm256_shuffle_epi8(high, k), 8));
 }
 
-/// kAlignColumns columns of all rows; false if one of them drops bits.
-ASHLAR_INLINE bool alignColumns(const int8_t *mant, ptrdiff_t mantPitch,
-                                size_t rows, const int8_t *cells, int offset,
-                                int mantissa, int range, int16_t *out,
-                                ptrdiff_t outPitch) {
-  const __m128i lowest =
-      _mm_set1_epi16(static_cast<int16_t>(1 - (int32_t(1) << (mantissa - 1))));
-  const __m128i drop = _mm_cvtsi32_si128(16 - mantissa);
-  // range - (offset - cell); the limit keeps 16-bit lanes exact.
-  const __m128i left = _mm_add_epi16(
-      _mm_set1_epi16(static_cast<int16_t>(range - least(offset, 2000))),
-      _mm_cvtepi8_epi16(
-          _mm_loadl_epi64(reinterpret_cast<const __m128i *>(cells))));
-  if (_mm_movemask_epi8(_mm_cmpgt_epi16(_mm_setzero_si128(), left)) != 0)
-    return false;
-  const __m128i factors = powersOfTwo(left);
-  for (size_t i = 0; i < rows; ++i, mant += mantPitch, out += outPitch) {
-    __m128i m = _mm_cvtepi8_epi16(
-        _mm_loadl_epi64(reinterpret_cast<const __m128i *>(mant)));
-    m = _mm_sra_epi16(_mm_sll_epi16(m, drop), drop);
-    _mm_storeu_si128(reinterpret_cast<__m128i *>(out),
-                     _mm_mullo_epi16(_mm_max_epi16(m, lowest), factors));
+ASHLAR_INLINE AlignConstants constantsOf(int scale, int mantissa, int range) {
+  AlignConstants k;
+  k.drop = _mm_cvtsi32_si128(16 - mantissa);
+  k.least = _mm256_set1_epi16(
+      static_cast<int16_t>(1 - (int32_t(1) << (mantissa - 1))));
+  // Past 2000 octaves nothing is left; the limit keeps 16-bit lanes exact.
+  k.offset = _mm256_set1_epi16(
+      static_cast<int16_t>(least(scale + mantissa - 2, 2000) - range));
+  return k;
+}
+
+ASHLAR_INLINE AlignShifts shiftsOf(__m128i cells, const AlignConstants &k) {
+  const __m256i zero = _mm256_setzero_si256(), one = _mm256_set1_epi16(1);
+  const __m256i distance =
+      _mm256_sub_epi16(k.offset, _mm256_cvtepi8_epi16(cells));
+  // |m| < 2^7: everything has rounded to zero after eight places.
+  const __m256i over =
+      _mm256_min_epi16(_mm256_max_epi16(distance, zero), _mm256_set1_epi16(8));
+  AlignShifts shifts;
+  shifts.left =
+      powersOfTwo(_mm256_max_epi16(_mm256_sub_epi16(zero, distance), zero));
+  shifts.rounds = _mm256_testz_si256(over, over) == 0;
+  if (!shifts.rounds)
+    return shifts;
+  shifts.right = powersOfTwo(_mm256_sub_epi16(_mm256_set1_epi16(9), over));
+  shifts.bias = _mm256_srli_epi16(_mm256_sub_epi16(powersOfTwo(over), one), 1);
+  shifts.odd = _mm256_and_si256(_mm256_cmpgt_epi16(over, zero), one);
+  return shifts;
+}
+
+/// 16 mantissas of one row as aligned integers.
+template <bool Rounds>
+ASHLAR_INLINE __m256i alignedLanes(__m128i mant, const AlignConstants &k,
+                                   const AlignShifts &shifts) {
+  __m256i m = _mm256_cvtepi8_epi16(mant);
+  m = _mm256_sra_epi16(_mm256_sll_epi16(m, k.drop), k.drop);
+  m = _mm256_max_epi16(m, k.least);
+  if constexpr (Rounds) {
+    // Magnitudes are below 2^8: the upper half of (m * 2^7) * 2^(9 - s) is
+    // m / 2^s, rounded down.
+    const __m256i floor =
+        _mm256_mulhi_epi16(_mm256_slli_epi16(m, 7), shifts.right);
+    m = _mm256_add_epi16(_mm256_add_epi16(m, shifts.bias),
+                         _mm256_and_si256(floor, shifts.odd));
+    m = _mm256_mulhi_epi16(_mm256_slli_epi16(m, 7), shifts.right);
   }
-  return true;
+  return _mm256_mullo_epi16(m, shifts.left);
+}
+
+/// `count` columns of all rows.
+template <bool Rounds>
+ASHLAR_INLINE void
+alignColumns(const int8_t *mant, ptrdiff_t mantPitch, size_t rows, size_t count,
+             const AlignConstants &k, const AlignShifts &shifts, int16_t *out,
+             ptrdiff_t outPitch) {
+  for (size_t i = 0; i < rows; ++i, mant += mantPitch, out += outPitch)
+    storeShorts(out, alignedLanes<Rounds>(loadBytes16(mant, count), k, shifts),
+                count);
 }
 
 static inline void alignGroupColumns(const int8_t *mant, ptrdiff_t mantPitch,
@@ -58,17 +107,21 @@ static inline void alignGroupColumns(const int8_t *mant, ptrdiff_t mantPitch,
                                      int scale, int mantissa, int range,
                                      int16_t *out, ptrdiff_t outPitch,
                                      uint64_t *saturated) {
-  const int offset = scale + mantissa - 2;
-  if (n < kAlignColumns || maxCell(cells, n) > offset)
+  if (maxCell(cells, n) > scale + mantissa - 2)
     return alignGroup(mant, mantPitch, rows, cells, n, scale, mantissa, range,
                       out, outPitch, saturated);
+  const AlignConstants k = constantsOf(scale, mantissa, range);
+  const size_t width = least(n, kAlignColumns);
   for (size_t done = 0; done < n; done += kAlignColumns) {
     // The last columns overlap those before: doing them twice is no harm.
-    const size_t t = least(done, n - kAlignColumns);
-    if (!alignColumns(mant + t, mantPitch, rows, cells + t, offset, mantissa,
-                      range, out + t, outPitch))
-      alignGroup(mant + t, mantPitch, rows, cells + t, kAlignColumns, scale,
-                 mantissa, range, out + t, outPitch, saturated);
+    const size_t t = least(done, n - width);
+    const AlignShifts shifts = shiftsOf(loadBytes16(cells + t, width), k);
+    if (shifts.rounds)
+      alignColumns<true>(mant + t, mantPitch, rows, width, k, shifts, out + t,
+                         outPitch);
+    else
+      alignColumns<false>(mant + t, mantPitch, rows, width, k, shifts, out + t,
+                          outPitch);
   }
 }
 

@@ -3,7 +3,9 @@
 // Kernel table for AVX2. Built with -mavx2; reached only after a CPU check.
 
 #include "AlignAvx2.h"
+#include "EncodeAvx2.h"
 #include "GemmKernel.h"
+#include "PairAvx2.h"
 #include "SimdAvx2.h"
 #include "TileKernel.h"
 
@@ -16,7 +18,15 @@ static constexpr KernelTable makeAvx2Table() {
   table.packMoving = packMovingPairs;
   table.align8To16 = align8To16Columns;
   table.alignGroup8To16 = alignGroupColumns;
-  table.packStored = packStoredPairs<alignGroupColumns>;
+  table.gather8 = gather8Lanes;
+  table.gather32 = gather32Lanes;
+  table.packStored = packStoredPairs256;
+  table.epilogue = epilogueLanes<true>;
+  table.decode8 = decode8Lanes;
+  table.reduceStep = reduceLanes;
+  table.encode8 = encodeRowsLanes<int8_t>;
+  table.encode16 = encodeRowsLanes<int16_t>;
+  table.drain8 = drainRows<epilogueLanes<false>, encodeRowsLanes<int8_t>>;
   table.gemmPacked = gemmPackedPairs<Simd256>;
   table.sweepTile = sweepTile<Simd256, Simd256>;
   return table;

@@ -90,9 +90,10 @@ TEST_P(Kernels, align16To32) {
 }
 
 TEST_P(Kernels, gather) {
-  auto source = integers<uint8_t>(8192);
   for (ptrdiff_t stride : {1, 2, 4, 6, 8, 12})
     for (size_t n : kLengths) {
+      // Nothing follows the last element: sanitizers see who reads there.
+      auto source = integers<uint8_t>(n ? (n - 1) * stride + 4 : 0);
       std::vector<uint8_t> a(4 * n), b(4 * n);
       for (auto kernel : {&KernelTable::gather8, &KernelTable::gather16,
                           &KernelTable::gather32}) {
