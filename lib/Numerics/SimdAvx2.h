@@ -42,9 +42,19 @@ struct Simd256 {
                          places),
         _mm256_sll_epi64(_mm256_cvtepi32_epi64(_mm256_extracti128_si256(v, 1)),
                          places)};
+    auto *whole = reinterpret_cast<__m256i *>(acc);
+    if (count >= kLanes) {
+#pragma GCC unroll 2
+      for (size_t h = 0; h < 2; ++h)
+        _mm256_storeu_si256(
+            whole + h,
+            add ? _mm256_add_epi64(half[h], _mm256_loadu_si256(whole + h))
+                : half[h]);
+      return;
+    }
     for (size_t h = 0; h < 2 && 4 * h < count; ++h) {
       __m256i sum = half[h];
-      auto *to = reinterpret_cast<__m256i *>(acc + 4 * h);
+      auto *to = whole + h;
       const __m256i mask =
           _mm256_cmpgt_epi64(_mm256_set1_epi64x(static_cast<int64_t>(count) -
                                                 static_cast<int64_t>(4 * h)),

@@ -170,7 +170,7 @@ void Drain::encodeBlock(uint64_t first, uint64_t count, uint64_t k0,
   auto *addends =
       op.resMode ? scratch.get<float>(Scratch::RowA, count * n) : nullptr;
   const int64_t *sums[numerics::kDrainRows];
-  numerics::EpilogueRow rows[numerics::kDrainRows];
+  auto *rows = scratch.get<numerics::EpilogueRow>(Scratch::Epilogues, count);
   for (uint64_t i = 0; i < count; ++i) {
     const int64_t *column = entryColumn(first + i);
     sums[i] = dense ? column + k0 : gathered + i * n;

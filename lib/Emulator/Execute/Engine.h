@@ -52,9 +52,9 @@ public:
     Cells,    ///< Exponent cells before they are scattered.
     Pointers, ///< Row pointers for the encoder.
     Pointers2,
-    Segments,
-    Store,  ///< Converted elements before they are scattered.
-    Column, ///< Elements of one block.
+    Epilogues, ///< Parameters of the rows of one block.
+    Store,     ///< Converted elements before they are scattered.
+    Column,    ///< Elements of one block.
     NumSlots
   };
   template <typename T>
