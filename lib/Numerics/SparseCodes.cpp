@@ -9,6 +9,8 @@
 #include "ashlar/Support/BitWriter.h"
 #include "ashlar/Support/Error.h"
 
+#include "llvm/ADT/bit.h"
+
 #include <algorithm>
 #include <cstring>
 
@@ -117,18 +119,25 @@ llvm::Error malformed(llvm::StringRef what, uint64_t named, uint64_t stored) {
 
 llvm::Error unpackBitmap(llvm::ArrayRef<uint8_t> bytes,
                          const CodeStream &stream, int16_t *out) {
+  constexpr uint64_t together = 32; // flags
   BitReader flags(bytes), codes(bytes);
   const uint64_t units = stream.flags();
+  auto take = [&](BitReader &reader, uint64_t i) {
+    return reader.take(static_cast<unsigned>(std::min(together, units - i)));
+  };
   uint64_t named = 0;
-  for (uint64_t i = 0; i < units; ++i)
-    named += codes.take(1) * stream.unit;
+  for (uint64_t i = 0; i < units; i += together)
+    named +=
+        static_cast<uint64_t>(llvm::popcount(take(codes, i))) * stream.unit;
   if (named != stream.stored)
     return malformed("flags", named, stream.stored);
-  for (uint64_t i = 0; i < units; ++i) {
-    const bool flag = flags.take(1);
-    for (unsigned k = 0; k < stream.unit; ++k)
-      *out++ = flag ? codes.code(stream.width) : stream.zero;
-  }
+  std::fill(out, out + stream.count, stream.zero);
+  for (uint64_t i = 0; i < units; i += together)
+    for (uint64_t word = take(flags, i); word != 0; word &= word - 1) {
+      const uint64_t unit = i + static_cast<uint64_t>(llvm::countr_zero(word));
+      for (unsigned k = 0; k < stream.unit; ++k)
+        out[unit * stream.unit + k] = codes.code(stream.width);
+    }
   return llvm::Error::success();
 }
 

@@ -301,24 +301,23 @@ static std::array<int64_t, 5> denseStrides(const std::array<uint64_t, 5> &n,
   return strides;
 }
 
-/// The codes of a stream that leaves zeros out, as whole elements.
-static llvm::Error decodeSparse(const isa::DmaUnpack &op,
-                                llvm::ArrayRef<uint8_t> stream,
-                                std::vector<uint8_t> &elements) {
+/// The codes of a stream that leaves zeros out, as whole elements; valid until
+/// the buffers of this thread are used again.
+static llvm::Expected<llvm::ArrayRef<uint8_t>>
+decodeSparse(const isa::DmaUnpack &op, llvm::ArrayRef<uint8_t> stream) {
+  Scratch &scratch = Scratch::ofThisThread();
   numerics::CodeStream shape = operandSrc(op).stream();
   shape.zero = static_cast<int16_t>(op.zero);
-  std::vector<int16_t> codes(shape.count);
-  if (llvm::Error error = numerics::unpackSparse(stream, shape, codes.data()))
+  auto *codes = scratch.get<int16_t>(Scratch::RowA, shape.count);
+  if (llvm::Error error = numerics::unpackSparse(stream, shape, codes))
     return error;
-  elements.resize(codes.size() * op.elemBytes);
-  uint8_t *out = elements.data();
-  for (int16_t code : codes) {
-    out[0] = static_cast<uint8_t>(code);
-    if (op.elemBytes == 2)
-      out[1] = static_cast<uint8_t>(code >> 8);
-    out += op.elemBytes;
-  }
-  return llvm::Error::success();
+  const uint64_t bytes = shape.count * op.elemBytes;
+  auto *elements = scratch.get<uint8_t>(Scratch::RowB, bytes);
+  if (op.elemBytes == 2)
+    std::memcpy(elements, codes, bytes);
+  else
+    std::copy_n(codes, shape.count, elements); // the low bytes
+  return llvm::ArrayRef<uint8_t>(elements, bytes);
 }
 
 void Engine::execute(const isa::DmaUnpack &op) {
@@ -331,13 +330,13 @@ void Engine::execute(const isa::DmaUnpack &op) {
   unsigned width = op.mantissa;
   llvm::ArrayRef<uint8_t> stream(memory.dram(op.srcBase),
                                  operandSrc(op).stream().bytes());
-  std::vector<uint8_t> decoded;
   if (op.form != isa::CodeForm::Dense) {
-    if (llvm::Error error = decodeSparse(op, stream, decoded)) {
-      finding = RunFinding{FaultKind::BadData, toString(std::move(error))};
+    llvm::Expected<llvm::ArrayRef<uint8_t>> decoded = decodeSparse(op, stream);
+    if (!decoded) {
+      finding = RunFinding{FaultKind::BadData, toString(decoded.takeError())};
       return;
     }
-    stream = decoded;
+    stream = *decoded;
     width = 8 * op.elemBytes;
   }
   std::optional<Side> destination = affineSide(memory, to);
