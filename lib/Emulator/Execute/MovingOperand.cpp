@@ -4,6 +4,7 @@
 // otherwise.
 
 #include "MovingOperand.h"
+#include "LaneTurns.h"
 #include "WordArray.h"
 #include "llvm/ADT/SmallVector.h"
 
@@ -285,10 +286,15 @@ private:
     if (op.groups == 1) {
       for (uint64_t k = 0; k < count; ++k)
         gatherRuns(baseOf(0) + k * pitch, size, out + k * rowBytes);
-    } else if (op.groups == 2 && op.skip == 0 && size == 1 && op.stride2 == 1) {
-      for (uint64_t k = 0; k < count; ++k)
-        gatherPairs([&](uint64_t lane) { return baseOf(lane) + k * pitch; },
-                    out + k * rowBytes);
+    } else if (takesTurns(op.groups) && op.skip == 0 && size == 1 &&
+               op.stride2 == 1) {
+      const LanePlaces lanes = lanePlaces(baseOf);
+      forLaneRows(
+          [&](uint64_t from, uint64_t to, uint64_t lane, int64_t start) {
+            for (uint64_t k = 0; k < count; ++k)
+              takeTurns(baseOf(0) + k * pitch, lanes, lane, start, to - from,
+                        out + k * rowBytes + from);
+          });
     } else {
       const LaneSteps steps = laneSteps(baseOf);
       for (uint64_t k = 0; k < count; ++k)
@@ -323,13 +329,21 @@ private:
     llvm::SmallVector<std::pair<uint64_t, uint64_t>, 32> ranges;
   };
 
+  using LanePlaces = llvm::SmallVector<int64_t, 16>;
+  /// The lanes, from where the first one is.
+  template <typename BaseOf>
+  LanePlaces lanePlaces(BaseOf baseOf) const {
+    LanePlaces lanes;
+    for (uint64_t lane = 0; lane < op.groups; ++lane)
+      lanes.push_back(baseOf(lane) - baseOf(0));
+    return lanes;
+  }
+
   /// The lanes of a row of results take turns, all at the same addresses: found
   /// once for all rows of the operand.
   template <typename BaseOf>
   LaneSteps laneSteps(BaseOf baseOf) const {
-    llvm::SmallVector<int64_t, 16> lanes;
-    for (uint64_t lane = 0; lane < op.groups; ++lane)
-      lanes.push_back(baseOf(lane) - baseOf(0));
+    const LanePlaces lanes = lanePlaces(baseOf);
     auto *offsets =
         Scratch::ofThisThread().get<int64_t>(Scratch::Column, end - begin);
     LaneSteps steps{offsets, {}};
@@ -371,28 +385,6 @@ private:
              op.offset + offset +
                  static_cast<int64_t>(pixel / op.groups) * op.stride2);
         });
-  }
-
-  /// One row that two row groups read, byte by byte in turn.
-  template <typename BaseOf>
-  void gatherPairs(BaseOf baseOf, uint8_t *out) const {
-    forLaneRows([&](uint64_t from, uint64_t to, uint64_t lane, int64_t start) {
-      const uint8_t *other =
-          lane == 0 ? baseOf(1) + start : baseOf(0) + start + 1;
-      interleave(baseOf(lane) + start, other, to - from, out + from);
-    });
-  }
-
-  /// Elements of two lanes in turn.
-  static void interleave(const uint8_t *__restrict even,
-                         const uint8_t *__restrict odd, uint64_t n,
-                         uint8_t *__restrict target) {
-    for (uint64_t k = 0; k < n / 2; ++k) {
-      target[2 * k] = even[k];
-      target[2 * k + 1] = odd[k];
-    }
-    if (n % 2 != 0)
-      target[n - 1] = even[n / 2];
   }
 
   void gatherRuns(const uint8_t *base, unsigned size, uint8_t *out) {

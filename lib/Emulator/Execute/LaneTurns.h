@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Rows whose pixels several lanes hold in turn: pixel i lies in lane i % count
+// at offset i / count.
+
+#ifndef ASHLAR_LIB_EMULATOR_EXECUTE_LANETURNS_H
+#define ASHLAR_LIB_EMULATOR_EXECUTE_LANETURNS_H
+
+#include "llvm/ADT/ArrayRef.h"
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <cstring>
+
+namespace ashlar::emulator {
+
+/// Elements of two lanes in turn.
+inline void interleaveTwo(const uint8_t *__restrict even,
+                          const uint8_t *__restrict odd, uint64_t n,
+                          uint8_t *__restrict out) {
+  for (uint64_t k = 0; k < n; ++k) {
+    out[2 * k] = even[k];
+    out[2 * k + 1] = odd[k];
+  }
+}
+
+/// Four elements of each of four lanes in turn: words of one element of each,
+/// `pitch` bytes apart.
+inline void interleaveWords(const std::array<const uint8_t *, 4> &lanes,
+                            uint64_t pitch, uint8_t *out) {
+  using Bytes = uint8_t __attribute__((vector_size(16)));
+  Bytes from = {}, turned;
+  for (unsigned lane = 0; lane < 4; ++lane)
+    std::memcpy(reinterpret_cast<uint8_t *>(&from) + 4 * lane, lanes[lane], 4);
+  turned = __builtin_shufflevector(from, from, 0, 4, 8, 12, 1, 5, 9, 13, 2, 6,
+                                   10, 14, 3, 7, 11, 15);
+  for (unsigned k = 0; k < 4; ++k)
+    std::memcpy(out + k * pitch,
+                reinterpret_cast<const uint8_t *>(&turned) + 4 * k, 4);
+}
+
+/// n elements of each of four lanes in turn: those of one turn are neighbours,
+/// turns are `pitch` bytes apart.
+inline void interleaveFour(const std::array<const uint8_t *, 4> &lanes,
+                           uint64_t n, uint64_t pitch, uint8_t *out) {
+  for (uint64_t k = 0; n < 4 && k < n; ++k)
+    for (unsigned lane = 0; lane < 4; ++lane)
+      out[k * pitch + lane] = lanes[lane][k];
+  for (uint64_t done = 0; n >= 4 && done < n; done += 4) {
+    // The last ones overlap those before: moving them twice is no harm.
+    const uint64_t k = std::min(done, n - 4);
+    interleaveWords({lanes[0] + k, lanes[1] + k, lanes[2] + k, lanes[3] + k},
+                    pitch, out + k * pitch);
+  }
+}
+
+/// Whether takeTurns() knows this number of lanes.
+inline bool takesTurns(uint64_t lanes) {
+  return lanes == 2 || (lanes != 0 && lanes % 4 == 0);
+}
+
+/// n pixels, the first of them in lane `lane` at `start` bytes from where the
+/// lanes are: `base` plus the place of each.
+inline void takeTurns(const uint8_t *base, llvm::ArrayRef<int64_t> lanes,
+                      uint64_t lane, int64_t start, uint64_t n, uint8_t *out) {
+  const uint64_t count = lanes.size();
+  uint64_t done = 0;
+  for (; lane != 0 && done < n; ++done) {
+    out[done] = base[lanes[lane] + start];
+    if (++lane == count) {
+      lane = 0;
+      ++start;
+    }
+  }
+  const uint64_t turns = (n - done) / count;
+  const auto at = [&](uint64_t i) { return base + lanes[i] + start; };
+  if (count == 2)
+    interleaveTwo(at(0), at(1), turns, out + done);
+  for (uint64_t i = 0; count != 2 && i < count; i += 4)
+    interleaveFour({at(i), at(i + 1), at(i + 2), at(i + 3)}, turns, count,
+                   out + done + i);
+  done += turns * count;
+  start += static_cast<int64_t>(turns);
+  for (; done < n; ++done, ++lane)
+    out[done] = base[lanes[lane] + start];
+}
+
+} // namespace ashlar::emulator
+
+#endif // ASHLAR_LIB_EMULATOR_EXECUTE_LANETURNS_H
