@@ -7,13 +7,28 @@
 #include "ashlar/Support/Console.h"
 
 #include <cmath>
+#include <cstring>
 #include <fmt/format.h>
 
 using namespace ashlar;
 using support::HostTensor;
 
+/// Binary32 arrays, which most are, in one pass over their exponents.
+static bool isFinite32(const HostTensor &tensor) {
+  constexpr uint32_t exponent = 0x7f800000;
+  if (tensor.type != ElementType::F32)
+    return false;
+  uint32_t found = 0;
+  for (uint64_t i = 0; i < tensor.data.size() / sizeof(uint32_t); ++i) {
+    uint32_t bits;
+    std::memcpy(&bits, tensor.data.data() + i * sizeof(bits), sizeof(bits));
+    found |= (bits & exponent) == exponent;
+  }
+  return found == 0;
+}
+
 std::string report::describeNonFinite(const HostTensor &tensor) {
-  if (!support::isFloat(tensor.type))
+  if (!support::isFloat(tensor.type) || isFinite32(tensor))
     return "";
   uint64_t nan = 0, infinite = 0, first = 0;
   const uint64_t elements = tensor.numElements();

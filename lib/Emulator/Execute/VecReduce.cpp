@@ -14,9 +14,22 @@ static bool isArg(Reduction kind) {
   return kind == Reduction::ArgMax || kind == Reduction::ArgMin;
 }
 
+/// The sum of n values in order. A NaN stays one: making it canonical in the
+/// last step is enough.
+static float sumRow(Reduction kind, const float *values, uint64_t n) {
+  float sum = numerics::reduceInit(kind);
+  if (n == 0)
+    return sum;
+  for (uint64_t i = 0; i + 1 < n; ++i)
+    sum += values[i];
+  return numerics::reduceStep(kind, sum, values[n - 1]);
+}
+
 /// One reduction over n values in order.
 static float reduceRow(Reduction kind, bool selectLast, const float *values,
                        uint64_t n) {
+  if (kind == Reduction::Sum || kind == Reduction::Mean)
+    return numerics::reduceFinish(kind, sumRow(kind, values, n), n);
   if (!isArg(kind)) {
     float accumulator = numerics::reduceInit(kind);
     for (uint64_t i = 0; i < n; ++i)
