@@ -100,11 +100,14 @@ static void drainRows(const int64_t *const *acc, const EpilogueRow *rows,
   for (size_t base = 0; base < n; base += columns) {
     const size_t width = n - base < columns ? n - base : columns;
     for (size_t i = 0; i < count; ++i) {
-      EpilogueRow row = rows[i];
-      if (row.residual)
-        row.residual += base;
       float *out = values + i * columns;
-      Epilogue(acc[i] + base, width, row, out);
+      if (rows[i].residual && base > 0) {
+        EpilogueRow row = rows[i];
+        row.residual += base;
+        Epilogue(acc[i] + base, width, row, out);
+      } else {
+        Epilogue(acc[i] + base, width, rows[i], out);
+      }
       from[i] = out;
       to[i] = mant[i] + base;
     }

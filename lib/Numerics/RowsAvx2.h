@@ -37,21 +37,47 @@ ASHLAR_INLINE __m256 canonicalLanes(__m256 x) {
 
 // Internal linkage, as in RowKernels.h.
 namespace { // NOLINT(misc-anonymous-namespace-in-header)
+/// Converts accumulators that fit 32 bits, which most do. Rounded to binary32,
+/// what is not zero is at least one, so that scaling by a power of two that
+/// leaves it normal is exact.
+struct ShortSums {
+  explicit ShortSums(int exponent)
+      : factor(_mm256_set1_ps(powerOfTwo(exponent))) {}
+
+  static bool scales(int exponent) {
+    return exponent >= -126 && exponent <= 127;
+  }
+  /// Whether all that was rounded so far was in range.
+  bool inRange() const { return _mm256_testz_si256(outside, outside) != 0; }
+  __m256 round8(__m256i first, __m256i second) {
+    const __m256 a = _mm256_castsi256_ps(first),
+                 b = _mm256_castsi256_ps(second);
+    const __m256i low = _mm256_castps_si256(_mm256_shuffle_ps(a, b, 0x88));
+    const __m256i high = _mm256_castps_si256(_mm256_shuffle_ps(a, b, 0xdd));
+    outside = _mm256_or_si256(
+        outside, _mm256_xor_si256(_mm256_srai_epi32(low, 31), high));
+    return _mm256_mul_ps(
+        _mm256_cvtepi32_ps(_mm256_permute4x64_epi64(low, 0xd8)), factor);
+  }
+
+  __m256 factor;
+  __m256i outside = _mm256_setzero_si256();
+};
+
 /// Converts accumulators from -2^51 to 2^51 - 1: added to 2^52 + 2^51, they are
 /// the low bits of a binary64 number. Scaling by a power of two is exact, and
 /// rounding to binary32 comes last.
-struct AccumulatorLanes {
-  explicit AccumulatorLanes(int exponent)
+struct LongSums {
+  explicit LongSums(int exponent)
       : factor(_mm256_set1_pd(
             doubleOf(static_cast<uint64_t>(exponent + 1023) << 52))) {}
 
   static bool scales(int exponent) {
     return exponent >= -900 && exponent <= 900;
   }
-  /// Whether all that was rounded so far was in range.
   bool inRange() const {
     return _mm256_testz_si256(outside, _mm256_set1_epi64x(static_cast<int64_t>(
-                                           uint64_t(0xfff) << 52)));
+                                           uint64_t(0xfff) << 52))) != 0;
   }
   __m128 round4(__m256i acc) {
     const __m256i magic = _mm256_set1_epi64x(0x4338000000000000);
@@ -62,9 +88,9 @@ struct AccumulatorLanes {
         _mm256_sub_pd(_mm256_castsi256_pd(sum), _mm256_castsi256_pd(magic)),
         factor));
   }
-  __m256 round8(__m256i low, __m256i high) {
-    const __m128 first = round4(low);
-    return _mm256_insertf128_ps(_mm256_castps128_ps256(first), round4(high), 1);
+  __m256 round8(__m256i first, __m256i second) {
+    const __m128 low = round4(first);
+    return _mm256_insertf128_ps(_mm256_castps128_ps256(low), round4(second), 1);
   }
 
   __m256d factor;
@@ -73,15 +99,14 @@ struct AccumulatorLanes {
 } // namespace
 
 /// Eight accumulators, or the first of them.
-template <bool All>
-ASHLAR_INLINE __m256 loadRounded(const int64_t *acc, __m256i mask,
-                                 AccumulatorLanes &lanes) {
+template <bool All, typename Sums>
+ASHLAR_INLINE __m256 loadRounded(const int64_t *acc, __m256i mask, Sums &sums) {
   const auto *words = reinterpret_cast<const long long *>(acc);
   if constexpr (All)
-    return lanes.round8(
+    return sums.round8(
         _mm256_loadu_si256(reinterpret_cast<const __m256i *>(words)),
         _mm256_loadu_si256(reinterpret_cast<const __m256i *>(words + 4)));
-  return lanes.round8(
+  return sums.round8(
       _mm256_maskload_epi64(
           words, _mm256_cvtepi32_epi64(_mm256_castsi256_si128(mask))),
       _mm256_maskload_epi64(
@@ -116,11 +141,11 @@ struct EpilogueLanes {
 } // namespace
 
 /// Steps [t, t + 8), or the first of them.
-template <Function F, bool Canonical, bool All>
+template <Function F, bool Canonical, bool All, typename Sums>
 ASHLAR_INLINE void fusedSteps(const int64_t *acc, size_t t, __m256i mask,
-                              const EpilogueLanes &params,
-                              AccumulatorLanes &lanes, float *out) {
-  __m256 x = loadRounded<All>(acc + t, mask, lanes);
+                              const EpilogueLanes &params, Sums &sums,
+                              float *out) {
+  __m256 x = loadRounded<All>(acc + t, mask, sums);
   if (params.row.hasScale)
     x = _mm256_mul_ps(x, params.scale);
   if (params.row.hasBias)
@@ -135,33 +160,35 @@ ASHLAR_INLINE void fusedSteps(const int64_t *acc, size_t t, __m256i mask,
 /// that an operation makes is a NaN until the end, so that making it canonical
 /// once is the same as after each of them, and an encoder, to which all NaN
 /// values are alike, needs none of that.
-template <Function F, bool Canonical>
+template <typename Sums, Function F, bool Canonical>
 static bool fusedRow(const int64_t *acc, size_t n, const EpilogueRow &params,
                      float *out) {
+  if (!Sums::scales(params.exponent))
+    return false;
   const EpilogueLanes row(params);
-  AccumulatorLanes lanes(params.exponent);
+  Sums sums(params.exponent);
   size_t t = 0;
   for (; t + 8 <= n; t += 8)
-    fusedSteps<F, Canonical, true>(acc, t, __m256i(), row, lanes, out);
+    fusedSteps<F, Canonical, true>(acc, t, __m256i(), row, sums, out);
   if (t < n)
-    fusedSteps<F, Canonical, false>(acc, t, lanes8(n - t), row, lanes, out);
-  return lanes.inRange();
+    fusedSteps<F, Canonical, false>(acc, t, lanes8(n - t), row, sums, out);
+  return sums.inRange();
 }
 
-template <bool Canonical>
+template <typename Sums, bool Canonical>
 static bool fusedFunction(const int64_t *acc, size_t n,
                           const EpilogueRow &params, float *out) {
   switch (params.function) {
   case Function::Copy:
-    return fusedRow<Function::Copy, Canonical>(acc, n, params, out);
+    return fusedRow<Sums, Function::Copy, Canonical>(acc, n, params, out);
   case Function::Relu:
-    return fusedRow<Function::Relu, Canonical>(acc, n, params, out);
+    return fusedRow<Sums, Function::Relu, Canonical>(acc, n, params, out);
   case Function::Clip:
-    return fusedRow<Function::Clip, Canonical>(acc, n, params, out);
+    return fusedRow<Sums, Function::Clip, Canonical>(acc, n, params, out);
   case Function::LeakyRelu:
-    return fusedRow<Function::LeakyRelu, Canonical>(acc, n, params, out);
+    return fusedRow<Sums, Function::LeakyRelu, Canonical>(acc, n, params, out);
   default:
-    if (!fusedRow<Function::Copy, true>(acc, n, params, out))
+    if (!fusedRow<Sums, Function::Copy, true>(acc, n, params, out))
       return false;
     unaryRow(params.function, out, n, params.alpha, params.beta, out);
     return true;
@@ -171,8 +198,8 @@ static bool fusedFunction(const int64_t *acc, size_t n,
 template <bool Canonical>
 static void epilogueLanes(const int64_t *acc, size_t n,
                           const EpilogueRow &params, float *out) {
-  if (!AccumulatorLanes::scales(params.exponent) ||
-      !fusedFunction<Canonical>(acc, n, params, out))
+  if (!fusedFunction<ShortSums, Canonical>(acc, n, params, out) &&
+      !fusedFunction<LongSums, Canonical>(acc, n, params, out))
     epilogueRow(acc, n, params, out);
 }
 
