@@ -205,6 +205,75 @@ static void transferSlow(emulator::Memory &memory,
   }
 }
 
+/// Four by four words.
+static void transposeBlock(uint8_t *dst, int64_t dstStride, const uint8_t *src,
+                           int64_t srcStride) {
+  using Words = uint32_t __attribute__((vector_size(16)));
+  std::array<Words, 4> in, out;
+  for (int64_t k = 0; k < 4; ++k)
+    std::memcpy(&in[k], src + k * srcStride, sizeof(Words));
+  const Words a = __builtin_shufflevector(in[0], in[1], 0, 4, 1, 5);
+  const Words b = __builtin_shufflevector(in[2], in[3], 0, 4, 1, 5);
+  const Words c = __builtin_shufflevector(in[0], in[1], 2, 6, 3, 7);
+  const Words d = __builtin_shufflevector(in[2], in[3], 2, 6, 3, 7);
+  out[0] = __builtin_shufflevector(a, b, 0, 1, 4, 5);
+  out[1] = __builtin_shufflevector(a, b, 2, 3, 6, 7);
+  out[2] = __builtin_shufflevector(c, d, 0, 1, 4, 5);
+  out[3] = __builtin_shufflevector(c, d, 2, 3, 6, 7);
+  for (int64_t k = 0; k < 4; ++k)
+    std::memcpy(dst + k * dstStride, &out[k], sizeof(Words));
+}
+
+/// Copies rows of `cols` words, neighbours in the destination, that are columns
+/// in the source: there the words of a column are neighbours.
+static void transposeWords(uint8_t *dst, int64_t dstStride, const uint8_t *src,
+                           int64_t srcStride, uint64_t rows, uint64_t cols) {
+  constexpr int64_t word = 4;
+  if (rows < 4 || cols < 4) {
+    for (uint64_t i = 0; i < rows; ++i)
+      copyRow<uint32_t>(dst + static_cast<int64_t>(i) * dstStride, word,
+                        src + i * word, srcStride, cols);
+    return;
+  }
+  // The last blocks overlap those before: copying twice is no harm.
+  for (uint64_t done = 0; done < rows; done += 4) {
+    const auto i = static_cast<int64_t>(std::min(done, rows - 4));
+    for (uint64_t next = 0; next < cols; next += 4) {
+      const auto j = static_cast<int64_t>(std::min(next, cols - 4));
+      transposeBlock(dst + i * dstStride + j * word, dstStride,
+                     src + i * word + j * srcStride, srcStride);
+    }
+  }
+}
+
+/// The outer dimension whose words are neighbours in the source, while those of
+/// the innermost one are in the destination; none if the copy transposes no
+/// words.
+static std::optional<unsigned> transposedDimension(const Descriptor &d) {
+  if (d.runBytes != 4 || d.destination.stride[4] != 4 || d.count[4] < 4)
+    return std::nullopt;
+  for (unsigned i = 0; i < 4; ++i)
+    if (d.count[i] >= 4 && d.source.stride[i] == 4)
+      return i;
+  return std::nullopt;
+}
+
+/// Indices [begin, end) of the outermost dimension.
+static void copyTransposed(Descriptor d, unsigned dim, uint64_t begin,
+                           uint64_t end) {
+  const uint64_t first = dim == 0 ? begin : 0;
+  const uint64_t rows = dim == 0 ? end - begin : d.count[dim];
+  const auto at = static_cast<int64_t>(first);
+  d.count[dim] = 1;
+  forOuter(d, dim == 0 ? 0 : begin, dim == 0 ? 1 : end,
+           [&](int64_t dst, int64_t src) {
+             transposeWords(
+                 d.destination.base + dst + at * d.destination.stride[dim],
+                 d.destination.stride[dim], d.source.base + src + at * 4,
+                 d.source.stride[4], rows, d.count[4]);
+           });
+}
+
 void Engine::execute(const isa::DmaCopy &op) {
   const isa::LinearOperand from = operandSrc(op), to = operandDst(op);
   Descriptor d;
@@ -223,7 +292,10 @@ void Engine::execute(const isa::DmaCopy &op) {
   contiguousInside(d);
   mergeRun(d, true);
   rotateOuter(d);
+  const std::optional<unsigned> transposed = transposedDimension(d);
   split(d.count[0], bytes, [&](uint64_t begin, uint64_t end) {
+    if (transposed)
+      return copyTransposed(d, *transposed, begin, end);
     forOuter(d, begin, end, [&](int64_t dst, int64_t src) {
       copyInner(d.destination.base + dst, d.destination.stride[4],
                 d.source.base + src, d.source.stride[4], d.count[4],

@@ -3,6 +3,8 @@
 // DMA: patterns, broadcast, fill, addresses that run over partitions.
 
 #include "TestSupport.h"
+#include <fmt/format.h>
+#include <numeric>
 
 using namespace ashlar;
 using namespace ashlar::test;
@@ -17,6 +19,38 @@ dma.copy elemBytes=4 srcMem=dram dstMem=sb n3=3 n4=2 srcStride3=4 srcStride4=12 
 dma.copy elemBytes=4 srcMem=sb dstMem=dram dstBase=64 n3=3 n4=2 srcStride3=65536 srcStride4=4 dstStride3=8 dstStride4=4
 )");
   EXPECT_EQ(values(result), (std::vector<double>{1, 4, 2, 5, 3, 6}));
+}
+
+/// Words of a rows x cols matrix through SB, where columns are partitions.
+static void checkTransposed(unsigned rows, unsigned cols) {
+  std::string numbers;
+  std::vector<double> expected(size_t(rows) * cols);
+  for (unsigned i = 0; i < rows * cols; ++i) {
+    numbers += fmt::format("{}{}", i ? ", " : "", i + 1);
+    expected[size_t(i % cols) * rows + i / cols] = i + 1;
+  }
+  const unsigned bytes = 4 * rows * cols;
+  const auto result = runText(fmt::format(
+      R"(
+.machine name=a1-tiny
+.f32 at=0 values=[{0}]
+.output name=y type=f32 shape=[{1}] at={2}
+.output name=z type=f32 shape=[{1}] at={3}
+dma.copy elemBytes=4 srcMem=dram dstMem=sb n3={4} n4={5} srcStride3=4 srcStride4={6} dstStride3=65536 dstStride4=4
+dma.copy elemBytes=4 srcMem=sb dstMem=dram dstBase={2} n3={4} n4={5} srcStride3=65536 srcStride4=4 dstStride3={7} dstStride4=4
+dma.copy elemBytes=4 srcMem=sb dstMem=dram dstBase={3} n3={4} n4={5} srcStride3=65536 srcStride4=4 dstStride3=4 dstStride4={6}
+)",
+      numbers, rows * cols, bytes, 2 * bytes, cols, rows, 4 * cols, 4 * rows));
+  EXPECT_EQ(values(result), expected) << rows << " x " << cols;
+  std::vector<double> same(expected.size());
+  std::iota(same.begin(), same.end(), 1);
+  EXPECT_EQ(values(result, 1), same) << rows << " x " << cols;
+}
+
+TEST(Dma, TransposesWordsOfAnyShape) {
+  for (unsigned rows : {1, 3, 4, 5, 8, 33})
+    for (unsigned cols : {1, 3, 4, 6, 7, 8})
+      checkTransposed(rows, cols);
 }
 
 TEST(Dma, BroadcastsAndReverses) {
