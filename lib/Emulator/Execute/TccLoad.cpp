@@ -159,19 +159,19 @@ static void fillGap(uint8_t *to, uint8_t value, uint64_t bytes) {
 
 void UnitLoad::run(const numerics::KernelTable &kernels,
                    const Source &source) const {
-  const uint64_t bytes = source.bytes;
-  for (const Gap &gap : gaps)
-    fillGap(source.slot + gap.to * bytes, source.fill, gap.count * bytes);
-  for (const Run &run : runs) {
-    const uint8_t *from = source.pixels + run.from;
-    uint8_t *to = source.slot + run.to * bytes;
-    if (step == static_cast<int64_t>(bytes))
-      copyRow(from, run.count * bytes, to);
-    else if (bytes == 1)
-      kernels.gather8(from, step, run.count, to);
-    else
-      kernels.gather16(from, step, run.count, to);
+  // Bytes that are written may be any object's: what loops read is local.
+  const auto [pixels, slot, bytes, fill] = source;
+  const int64_t apart = step;
+  const auto gather = bytes == 1 ? kernels.gather8 : kernels.gather16;
+  for (const Gap gap : llvm::ArrayRef<Gap>(gaps))
+    fillGap(slot + gap.to * bytes, fill, gap.count * bytes);
+  if (apart == static_cast<int64_t>(bytes)) {
+    for (const Run run : llvm::ArrayRef<Run>(runs))
+      copyRow(pixels + run.from, run.count * bytes, slot + run.to * bytes);
+    return;
   }
+  for (const Run run : llvm::ArrayRef<Run>(runs))
+    gather(pixels + run.from, apart, run.count, slot + run.to * bytes);
 }
 
 /// Mantissas and cells of one unit.
