@@ -179,11 +179,13 @@ static void packBlock(const T *data, size_t pitch, size_t cols,
   const size_t count = least(kBlockPairs, layout.pairs - block);
   const size_t bytes = (count + 2) * padded * sizeof(uint32_t);
   auto *lines = reinterpret_cast<uint32_t *>(gemmScratch(bytes));
-  __builtin_memset(lines, 0, bytes);
   const ColumnSums sums = {lines + count * padded,
                            lines + (count + 1) * padded};
+  __builtin_memset(sums.magnitude, 0, 2 * padded * sizeof(uint32_t));
   for (size_t k = 0; k < count; ++k) {
     const size_t row = 2 * (block + k);
+    for (size_t c = cols; c < padded; ++c)
+      lines[k * padded + c] = 0;
     packLine(data + row * pitch, row + 1 < layout.rows ? pitch : 0, cols, plane,
              layout.planes, lines + k * padded, sums);
   }

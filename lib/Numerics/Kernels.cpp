@@ -37,7 +37,6 @@ void PackedBuffer::reserve(size_t newSize) {
   bytes = alignUp(storage.get());
 }
 
-void PackedBuffer::clear() { __builtin_memset(bytes, 0, size); }
 
 static size_t bytesOf(OperandWidth width) {
   return width == OperandWidth::Int16 ? 2 : 4;

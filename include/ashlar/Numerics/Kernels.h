@@ -43,8 +43,6 @@ struct PackedBuffer {
 
   /// Makes `bytes` point to at least `size` aligned bytes (contents lost).
   void reserve(size_t newSize);
-  /// Zeroes what was reserved.
-  void clear();
 };
 
 /// A stationary operand S[rows][cols] in the layout of one kernel table. May

@@ -231,6 +231,21 @@ static OperandCache::Slot &packedOperand(Engine &engine,
   return slot;
 }
 
+/// Zeroes the rows after the last one of an operand, up to the next that may
+/// start there. Their weights are zero, and so are those of the rows after
+/// them, which nothing has packed.
+static void clearRest(Engine &engine, uint64_t row, uint64_t rows,
+                      uint64_t steps, numerics::PackedMoving &packed) {
+  constexpr uint64_t unit = numerics::kMovingRowUnit;
+  if (rows % unit == 0)
+    return;
+  auto *zeros = Scratch::ofThisThread().get<int16_t>(Scratch::Zeroed, steps);
+  std::fill_n(zeros, steps, int16_t(0));
+  engine.kernels->packMoving({numerics::OperandWidth::Int16, zeros, 0},
+                             {row + rows - rows % unit, unit, 0, steps},
+                             packed);
+}
+
 /// A matmul of few rows joins the one before it into the same entries.
 static void mergeMatmul(Engine &engine, const isa::PeMatmul &op,
                         const Fetch &fetch, uint64_t steps) {
@@ -244,9 +259,9 @@ static void mergeMatmul(Engine &engine, const isa::PeMatmul &op,
     slot = &newSlot(engine, mergedOperand, 1,
                     mergedRows * steps * widthBytes(fetch.width()));
     engine.kernels->startMoving(mergedRows, steps, fetch.width(), slot->packed);
-    slot->packed.clear();
     engine.batch.addMerged(set, *slot, op.accumulate, op.psum, steps);
   }
+  clearRest(engine, row, op.rows, steps, slot->packed);
   engine.counters.saturated +=
       packOperand(engine, op, fetch, steps, row, slot->packed);
 }
