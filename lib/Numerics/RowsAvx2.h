@@ -207,22 +207,22 @@ static void epilogueLanes(const int64_t *acc, size_t n,
 // Decode
 //===----------------------------------------------------------------------===//
 
-/// decodeRow() of one-byte mantissas.
-static inline void decode8Lanes(const int8_t *mant, const int8_t *cells,
-                                size_t n, int mantissa, float *out) {
-  const __m256i limit = _mm256_set1_epi32(1 - (int32_t(1) << (mantissa - 1))),
-                bias = _mm256_set1_epi32(127), lowest = _mm256_set1_epi32(-126),
-                shift = _mm256_set1_epi32(mantissa - 2);
-  const __m128i drop = _mm_cvtsi32_si128(32 - mantissa);
-  const auto load = [](const int8_t *from, size_t count) {
-    return _mm256_cvtepi8_epi32(
-        _mm_cvtsi64_si128(static_cast<int64_t>(loadBytes8(from, count))));
-  };
-  for (size_t t = 0; t < n; t += 8) {
-    const size_t count = least(n - t, size_t(8));
-    __m256i m = load(mant + t, count);
+// Internal linkage, as in RowKernels.h.
+namespace { // NOLINT(misc-anonymous-namespace-in-header)
+/// The constants of decodeRow() for one-byte mantissas.
+struct DecodeLanes {
+  explicit DecodeLanes(int mantissa)
+      : drop(_mm_cvtsi32_si128(32 - mantissa)),
+        limit(_mm256_set1_epi32(1 - (int32_t(1) << (mantissa - 1)))),
+        shift(_mm256_set1_epi32(mantissa - 2)) {}
+
+  /// Eight mantissas and their cells.
+  __m256 run(__m128i mant, __m128i cells) const {
+    const __m256i bias = _mm256_set1_epi32(127),
+                  lowest = _mm256_set1_epi32(-126);
+    __m256i m = _mm256_cvtepi8_epi32(mant);
     m = _mm256_sra_epi32(_mm256_sll_epi32(m, drop), drop);
-    const __m256i e = _mm256_sub_epi32(load(cells + t, count), shift);
+    const __m256i e = _mm256_sub_epi32(_mm256_cvtepi8_epi32(cells), shift);
     const __m256i high = _mm256_max_epi32(e, lowest);
     __m256 x = _mm256_cvtepi32_ps(_mm256_max_epi32(m, limit));
     x = _mm256_mul_ps(x, _mm256_castsi256_ps(_mm256_slli_epi32(
@@ -231,11 +231,29 @@ static inline void decode8Lanes(const int8_t *mant, const int8_t *cells,
     if (!_mm256_testz_si256(rest, rest))
       x = _mm256_mul_ps(x, _mm256_castsi256_ps(_mm256_slli_epi32(
                                _mm256_add_epi32(rest, bias), 23)));
-    if (count == 8)
-      _mm256_storeu_ps(out + t, x);
-    else
-      _mm256_maskstore_ps(out + t, lanes8(count), x);
+    return x;
   }
+
+  __m128i drop;
+  __m256i limit, shift;
+};
+} // namespace
+
+/// decodeRow() of one-byte mantissas.
+static inline void decode8Lanes(const int8_t *mant, const int8_t *cells,
+                                size_t n, int mantissa, float *out) {
+  const DecodeLanes lanes(mantissa);
+  size_t t = 0;
+  for (; t + 8 <= n; t += 8)
+    _mm256_storeu_ps(
+        out + t,
+        lanes.run(
+            _mm_loadl_epi64(reinterpret_cast<const __m128i *>(mant + t)),
+            _mm_loadl_epi64(reinterpret_cast<const __m128i *>(cells + t))));
+  if (t < n)
+    _mm256_maskstore_ps(
+        out + t, lanes8(n - t),
+        lanes.run(loadBytes16(mant + t, n - t), loadBytes16(cells + t, n - t)));
 }
 
 //===----------------------------------------------------------------------===//
