@@ -75,12 +75,22 @@ struct Pool {
   /// else may be read, because it may lie outside the memory.
   int64_t firstColumn = 0, lastColumn = 0;
 
+  /// A position of the window along the width: the `count` results from
+  /// `begin` on whose elements lie in the source, the first in column `from`.
+  struct Tap {
+    int64_t from;
+    uint64_t begin, count;
+  };
+  llvm::SmallVector<Tap, 8> taps = {}; ///< Those with any result.
+
   void findColumns() {
     firstColumn = w.in;
     for (int64_t k = 0; k < w.kernel; ++k) {
       auto [begin, end] = w.validResults(k);
       if (begin == end)
         continue;
+      taps.push_back({w.coordinate(begin, k), static_cast<uint64_t>(begin),
+                      static_cast<uint64_t>(end - begin)});
       firstColumn = std::min(firstColumn, w.coordinate(begin, k));
       lastColumn = std::max(lastColumn, w.coordinate(end - 1, k) + 1);
     }
@@ -127,21 +137,18 @@ private:
     const float *from =
         loadFloats(engine, source, channel, first, first + n,
                    Scratch::ofThisThread().get<float>(Scratch::RowA, n));
-    for (int64_t kw = 0; kw < w.kernel; ++kw)
-      addTap(from, kw, taken, out);
+    for (const Tap &tap : taps)
+      addTap(from, tap, taken, out);
   }
 
-  void addTap(const float *line, int64_t kw, float *taken, float *out) const {
-    auto [begin, end] = w.validResults(kw);
-    if (begin == end)
-      return;
-    const float *from = line + (w.coordinate(begin, kw) - firstColumn);
-    const auto n = static_cast<uint64_t>(end - begin);
+  void addTap(const float *line, const Tap &tap, float *taken,
+              float *out) const {
+    const float *from = line + (tap.from - firstColumn);
     if (w.step != 1) {
-      engine.kernels->gather32(from, w.step * 4, n, taken);
+      engine.kernels->gather32(from, w.step * 4, tap.count, taken);
       from = taken;
     }
-    engine.kernels->reduceStep(step, from, n, out + begin);
+    engine.kernels->reduceStep(step, from, tap.count, out + tap.begin);
   }
 
   void divide(int64_t od, int64_t oh, float *counts, float *out) const {
