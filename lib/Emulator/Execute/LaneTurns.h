@@ -14,11 +14,32 @@
 
 namespace ashlar::emulator {
 
-/// Elements of two lanes in turn.
-inline void interleaveTwo(const uint8_t *__restrict even,
-                          const uint8_t *__restrict odd, uint64_t n,
-                          uint8_t *__restrict out) {
-  for (uint64_t k = 0; k < n; ++k) {
+/// `count` <= 8 elements of each of two lanes in turn.
+template <unsigned count>
+void interleavePairs(const uint8_t *even, const uint8_t *odd, uint8_t *out) {
+  using Bytes = uint8_t __attribute__((vector_size(16)));
+  Bytes a = {}, b = {};
+  std::memcpy(&a, even, count);
+  std::memcpy(&b, odd, count);
+  const Bytes turned = __builtin_shufflevector(a, b, 0, 16, 1, 17, 2, 18, 3, 19,
+                                               4, 20, 5, 21, 6, 22, 7, 23);
+  std::memcpy(out, &turned, size_t(2) * count);
+}
+
+/// n elements of each of two lanes in turn.
+inline void interleaveTwo(const uint8_t *even, const uint8_t *odd, uint64_t n,
+                          uint8_t *out) {
+  // The last ones overlap those before: moving them twice is no harm.
+  uint64_t k = 0;
+  for (; n >= 8 && k < n; k += 8) {
+    const uint64_t at = std::min(k, n - 8);
+    interleavePairs<8>(even + at, odd + at, out + 2 * at);
+  }
+  for (; n >= 4 && k < n; k += 4) {
+    const uint64_t at = std::min(k, n - 4);
+    interleavePairs<4>(even + at, odd + at, out + 2 * at);
+  }
+  for (; k < n; ++k) {
     out[2 * k] = even[k];
     out[2 * k + 1] = odd[k];
   }

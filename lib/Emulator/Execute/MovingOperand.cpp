@@ -284,8 +284,9 @@ private:
                   uint8_t *out) {
     const uint64_t rowBytes = (end - begin) * size;
     if (op.groups == 1) {
+      const StepRuns runs = stepRuns(size);
       for (uint64_t k = 0; k < count; ++k)
-        gatherRuns(baseOf(0) + k * pitch, size, out + k * rowBytes);
+        gatherRuns(baseOf(0) + k * pitch, runs, size, out + k * rowBytes);
     } else if (takesTurns(op.groups) && op.skip == 0 && size == 1 &&
                op.stride2 == 1) {
       const LanePlaces lanes = lanePlaces(baseOf);
@@ -387,21 +388,36 @@ private:
         });
   }
 
-  void gatherRuns(const uint8_t *base, unsigned size, uint8_t *out) {
+  /// `count` steps that read memory: from a byte of the partition to a byte of
+  /// the row.
+  struct StepRun {
+    int64_t from;
+    uint64_t to, count;
+  };
+  using StepRuns = llvm::SmallVector<StepRun, 32>;
+  StepRuns stepRuns(unsigned size) const {
+    StepRuns runs;
     forValidRuns(op, [&](uint64_t step, int64_t offset, uint64_t n) {
-      uint64_t from = std::max(step, begin), to = std::min(step + n, end);
-      if (from >= to)
-        return;
-      const uint8_t *source =
-          base +
-          (op.offset + offset + static_cast<int64_t>(from - step) * op.stride2);
-      uint8_t *target = out + (from - begin) * size;
-      if (op.stride2 == static_cast<int64_t>(size))
-        return copyRun(source, (to - from) * size, target);
-      gatherElements(*engine.kernels, source,
-                     Pattern{{1, 1, to - from}, {0, 0, op.stride2}}, size, 0,
-                     to - from, target);
+      const uint64_t from = std::max(step, begin), to = std::min(step + n, end);
+      if (from < to)
+        runs.push_back({op.offset + offset +
+                            static_cast<int64_t>(from - step) * op.stride2,
+                        (from - begin) * size, to - from});
     });
+    return runs;
+  }
+
+  void gatherRuns(const uint8_t *base, llvm::ArrayRef<StepRun> runs,
+                  unsigned size, uint8_t *out) const {
+    if (op.stride2 == static_cast<int64_t>(size)) {
+      for (const StepRun run : runs)
+        copyRun(base + run.from, run.count * size, out + run.to);
+      return;
+    }
+    for (const StepRun run : runs)
+      gatherElements(*engine.kernels, base + run.from,
+                     Pattern{{1, 1, run.count}, {0, 0, op.stride2}}, size, 0,
+                     run.count, out + run.to);
   }
 
   /// Rows of small feature maps have 8 to 32 bytes, which two moves that
