@@ -193,7 +193,7 @@ void ashlar::frontend::carryOtherAxis(Node &n) {
 
 void ashlar::frontend::carryReduce(Node &n) {
   auto extent = onlyFirst(n);
-  if (!extent)
+  if (!extent || reducesAlong(n, extent->axis))
     return;
   Value x = n.input(0), y = n.outputs()[0];
   SmallVector<int64_t> axes = n.getInts("axes");
@@ -202,9 +202,6 @@ void ashlar::frontend::carryReduce(Node &n) {
   else if (auto given = n.hasInput(1) ? integersOf(n.input(1)) : std::nullopt)
     axes = *given;
   axes = n.normalAxes(axes, rankOf(x));
-  const bool all = axes.empty() && !n.getInt("noop_with_empty_axes", 0);
-  if (all || llvm::is_contained(axes, extent->axis))
-    return refuseAxis(n, extent->axis);
   const auto dropped =
       llvm::count_if(axes, [&](int64_t axis) { return axis < extent->axis; });
   give(n, 0, extent->axis - (rankOf(y) == rankOf(x) ? 0 : dropped),
@@ -225,20 +222,6 @@ void ashlar::frontend::carryBatch(Node &n) {
     return refuseAxis(n, extent->axis);
   for (size_t i = 0; i < n.numOutputs(); ++i)
     give(n, i, 0, extent->count);
-}
-
-void ashlar::frontend::carryMatMul(Node &n) {
-  auto extent = onlyFirst(n);
-  if (!extent)
-    return;
-  Value x = n.input(0), w = n.input(1), y = n.outputs()[0];
-  const int64_t axis = extent->axis + rankOf(y) - rankOf(x);
-  const int64_t other = axis - (rankOf(y) - rankOf(w));
-  const bool batchOfBoth = extent->axis < rankOf(x) - 2 && other >= 0 &&
-                           other < rankOf(w) - 2 && shapeOf(w)[other] != 1;
-  if (extent->axis == rankOf(x) - 1 || rankOf(w) < 2 || batchOfBoth)
-    return refuseAxis(n, extent->axis);
-  give(n, 0, axis, extent->count);
 }
 
 void ashlar::frontend::carrySlice(Node &n) {

@@ -22,21 +22,43 @@ void carrySqueeze(Node &n);
 void carryUnsqueeze(Node &n);
 /// The operator works along attribute `axis`, which has to be another one.
 void carryOtherAxis(Node &n);
-/// The operator drops axes, which have to be others.
+/// The axes that a reduction leaves.
 void carryReduce(Node &n);
 /// Sample by sample: axis 0 of the first operand.
 void carryBatch(Node &n);
-/// Rows of the first operand.
-void carryMatMul(Node &n);
 /// Other axes whole; the first indices of the axis.
 void carrySlice(Node &n);
 
+// Work along the axis (Along.cpp).
+
+/// Whether a reduction sums up, or searches, `axis`.
+bool reducesAlong(Node &n, int64_t axis);
+/// What lies beyond the extent becomes the number that changes nothing.
+void prepareReduce(Node &n);
+void prepareSoftmax(Node &n);
+void prepareTopK(Node &n);
+void prepareCumulation(Node &n);
+void prepareMatMul(Node &n);
+/// ReduceMean, which divides by the extent of the run.
+void meanOfExtents(Node &n);
+/// The extent of the first operand.
+void carrySame(Node &n);
+/// No more than the extent has.
+void carryTopK(Node &n);
+/// Rows of the first operand, columns of the second one, or what both sum up.
+void carryMatMul(Node &n);
+
 // Operands that choose (Choose.cpp).
 
-/// Indices beyond the extent become 0.
+/// Indices beyond the extent become 0. Those of Gather into a data-dependent
+/// extent count from its end if negative, and an index outside it is one
+/// outside the operand, which ends the run.
 void prepareIndices(Node &n);
 /// The results have the extents of the indices.
 void carryIndices(Node &n);
+/// Indices of updates beyond the extent become 0; the scatter leaves them out
+/// (Scatter.cpp).
+void prepareUpdates(Node &n);
 /// The same of the boxes of RoiAlign.
 void prepareRegions(Node &n);
 void carryRegions(Node &n);

@@ -15,20 +15,51 @@ static void fillRest(Node &n, size_t i, double fill) {
     n.setInput(i, withoutRest(n, n.input(i), *extent, fill));
 }
 
-void ashlar::frontend::prepareIndices(Node &n) { fillRest(n, 1, 0); }
+/// Indices of Gather into an axis of data-dependent extent.
+static void checkIndices(Node &n) {
+  auto extent = n.extentOf(0);
+  Value x = n.input(0), indices = n.input(1);
+  if (n.op() != "Gather" || !extent || !x || !indices ||
+      extent->axis != n.normalAxis(n.getInt("axis", 0), rankOf(x)))
+    return;
+  const Type type = elementOf(extent->count);
+  const Shape one(rankOf(indices), 1);
+  auto number = [&](int64_t value) { return n.integers(value, one, type); };
+  Value index = n.cast(indices, type), count = n.reshape(extent->count, one);
+  index = n.where(n.compare(CompareKind::Less, index, number(0)),
+                  n.binary<AddOp>(index, count), index);
+  Value outside =
+      n.logical(LogicalKind::Or, n.compare(CompareKind::Less, index, number(0)),
+                n.compare(CompareKind::GreaterOrEqual, index, count));
+  n.setInput(1, n.where(outside, number(shapeOf(x)[extent->axis]), index));
+}
+
+void ashlar::frontend::prepareIndices(Node &n) {
+  checkIndices(n);
+  fillRest(n, 1, 0);
+}
+
+void ashlar::frontend::prepareUpdates(Node &n) {
+  auto indices = n.extentOf(1), updates = n.extentOf(2);
+  const bool tuples = n.op() == "ScatterND";
+  if (n.extentOf(0) || !indices || !updates || !(*indices == *updates) ||
+      (tuples && indices->axis + 1 == rankOf(n.input(1)))) {
+    n.unsupported("expected one data-dependent extent, that of both indices "
+                  "and updates");
+    return;
+  }
+  fillRest(n, 1, 0);
+}
 
 /// Axes of the result that stand for those of the operand and of the indices.
 static void carryGather(Node &n) {
   Value x = n.input(0);
   const int64_t axis = n.normalAxis(n.getInt("axis", 0), rankOf(x));
   auto ofData = n.extentOf(0), ofIndices = n.extentOf(1);
-  if (ofData && ofData->axis == axis) {
-    n.unsupported("selects along axis {}, which has a data-dependent extent",
-                  axis);
-    return;
-  }
   if (ofIndices)
     n.setExtent(0, {axis + ofIndices->axis, ofIndices->count});
+  else if (ofData->axis == axis)
+    return;
   else if (ofData->axis < axis)
     n.setExtent(0, *ofData);
   else
@@ -37,7 +68,10 @@ static void carryGather(Node &n) {
 
 void ashlar::frontend::carryIndices(Node &n) {
   auto ofData = n.extentOf(0), ofIndices = n.extentOf(1);
-  if (ofData && ofIndices) {
+  const bool along =
+      n.op() == "Gather" && ofData &&
+      ofData->axis == n.normalAxis(n.getInt("axis", 0), rankOf(n.input(0)));
+  if (ofData && ofIndices && !along) {
     n.unsupported("several operands have data-dependent extents");
     return;
   }

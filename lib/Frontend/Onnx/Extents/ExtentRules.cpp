@@ -11,24 +11,34 @@ using namespace ashlar;
 using namespace ashlar::frontend;
 using namespace ashlar::nn;
 
+/// Which indices of the axis are below the extent.
+static Value insideExtent(Node &n, Value value, RunTimeExtent extent) {
+  const int64_t rank = rankOf(value);
+  return n.compare(CompareKind::Less,
+                   n.iota(shapeOf(value)[extent.axis], extent.axis, rank,
+                          mlir::IntegerType::get(n.context(), 64)),
+                   n.reshape(extent.count, Shape(rank, 1)));
+}
+
+Value ashlar::frontend::withoutRest(Node &n, Value value, RunTimeExtent extent,
+                                    Value fill) {
+  if (!value || !fill)
+    return nullptr;
+  return n.where(insideExtent(n, value, extent), value, fill);
+}
+
 Value ashlar::frontend::withoutRest(Node &n, Value value, RunTimeExtent extent,
                                     double fill) {
   if (!value)
     return nullptr;
-  const int64_t rank = rankOf(value);
-  Value count = n.reshape(extent.count, Shape(rank, 1));
-  Value inside =
-      n.compare(CompareKind::Less,
-                n.iota(shapeOf(value)[extent.axis], extent.axis, rank,
-                       mlir::IntegerType::get(n.context(), 64)),
-                count);
   // Zeros of booleans and integers need no choice.
   if (fill == 0 && elementOf(value).isInteger(1))
-    return n.logical(LogicalKind::And, value, inside);
+    return n.logical(LogicalKind::And, value, insideExtent(n, value, extent));
   if (fill == 0 && !isFloatElement(value))
-    return n.binary<MulOp>(value, n.cast(inside, elementOf(value)));
-  return n.where(inside, value,
-                 n.splat(fill, elementOf(value), Shape(rank, 1)));
+    return n.binary<MulOp>(
+        value, n.cast(insideExtent(n, value, extent), elementOf(value)));
+  return withoutRest(n, value, extent,
+                     n.splat(fill, elementOf(value), Shape(rankOf(value), 1)));
 }
 
 Value ashlar::frontend::countIndices(Node &n, Value indices) {
@@ -78,21 +88,29 @@ Table makeTable() {
     table[op] = {nullptr, nullptr, carryReshape};
   table["Squeeze"] = {nullptr, nullptr, carrySqueeze};
   table["Unsqueeze"] = {nullptr, nullptr, carryUnsqueeze};
-  for (const char *op : {"Concat", "Split", "Softmax", "LogSoftmax", "TopK",
-                         "LayerNormalization", "RMSNormalization"})
-    table[op] = {nullptr, nullptr, carryOtherAxis};
   for (const char *op :
-       {"ReduceSum", "ReduceMean", "ReduceMax", "ReduceMin", "ReduceProd",
-        "ReduceL1", "ReduceL2", "ReduceLogSum", "ReduceLogSumExp",
-        "ReduceSumSquare", "ArgMax", "ArgMin"})
-    table[op] = {nullptr, nullptr, carryReduce};
+       {"Concat", "Split", "LayerNormalization", "RMSNormalization"})
+    table[op] = {nullptr, nullptr, carryOtherAxis};
+  for (const char *op : {"Softmax", "LogSoftmax"})
+    table[op] = {prepareSoftmax, nullptr, carrySame};
+  for (const char *op : {"CumSum", "CumProd"})
+    table[op] = {prepareCumulation, nullptr, carrySame};
+  table["TopK"] = {prepareTopK, nullptr, carryTopK};
+  for (const char *op :
+       {"ReduceSum", "ReduceMax", "ReduceMin", "ReduceProd", "ReduceL1",
+        "ReduceL2", "ReduceLogSum", "ReduceLogSumExp", "ReduceSumSquare",
+        "ArgMax", "ArgMin"})
+    table[op] = {prepareReduce, nullptr, carryReduce};
+  table["ReduceMean"] = {prepareReduce, meanOfExtents, carryReduce};
   for (const char *op :
        {"Conv", "ConvTranspose", "BatchNormalization", "InstanceNormalization",
         "MaxPool", "AveragePool", "GlobalAveragePool", "GlobalMaxPool", "Gemm"})
     table[op] = {nullptr, nullptr, carryBatch};
-  table["MatMul"] = {nullptr, nullptr, carryMatMul};
+  table["MatMul"] = {prepareMatMul, nullptr, carryMatMul};
   for (const char *op : {"Gather", "GatherElements", "GatherND"})
     table[op] = {prepareIndices, nullptr, carryIndices};
+  for (const char *op : {"ScatterND", "ScatterElements"})
+    table[op] = {prepareUpdates, nullptr, nullptr};
   table["RoiAlign"] = {prepareRegions, nullptr, carryRegions};
   table["NonZero"] = {prepareZeros, nullptr, nullptr};
   table["Compress"] = {prepareCondition, nullptr, nullptr};

@@ -28,6 +28,7 @@ void runWithExtents(Node &n, Handler handler);
 
 /// Where `value` has indices beyond `extent`, `fill` instead.
 Value withoutRest(Node &n, Value value, RunTimeExtent extent, double fill);
+Value withoutRest(Node &n, Value value, RunTimeExtent extent, Value fill);
 
 /// How many entries of `indices` are indices and not -1, as one i64.
 Value countIndices(Node &n, Value indices);

@@ -18,8 +18,12 @@ namespace ashlar::frontend {
 struct RunTimeExtent {
   int64_t axis = 0;
   mlir::Value count; ///< The extent: one i64.
-  bool operator==(const RunTimeExtent &) const = default;
+  /// The same axis, and counts that are computed alike.
+  bool operator==(const RunTimeExtent &other) const;
 };
+
+/// Whether both are the results of equal operations on equal operands.
+bool areComputedAlike(mlir::Value a, mlir::Value b);
 
 /// Those of one import.
 class RunTimeExtents {

@@ -6,6 +6,7 @@
 // with all indices tells.
 
 #include "Windows.h"
+#include "lib/Frontend/Onnx/Extents/ExtentRules.h"
 #include "lib/Frontend/Onnx/Registry.h"
 
 using namespace ashlar;
@@ -153,6 +154,23 @@ Value scatterRows(Node &n, Value data, Value updates, Value rows,
   return scatterKnown(n, data, updates, normal, kind);
 }
 
+/// The same with updates that count only up to the extent of `indices`, whose
+/// leading shape is that of the rows: the others go to a row before the first.
+Value scatterExtent(Node &n, Value data, Value updates, Value rows,
+                    ShapeRef leading, Combine kind) {
+  const auto extent = n.extentOf(1);
+  if (!extent || n.failed() || !data || !rows)
+    return scatterRows(n, data, updates, rows, kind);
+  const int64_t height = shapeOf(data)[0], count = shapeOf(rows)[0];
+  Value next =
+      n.binary<AddOp>(rows, n.integers(int64_t(1), {1}, elementOf(rows)));
+  next = n.reshape(withoutRest(n, n.reshape(next, Shape(leading)), *extent, 0),
+                   count);
+  Value y = scatterRows(n, n.pad(data, {1, 0}, {0, 0}, PadMode::Constant, 0),
+                        updates, next, kind);
+  return n.sliceAxis(y, 0, 1, height);
+}
+
 bool checkUpdates(Node &n, Value data, Value updates) {
   if (elementOf(data) == elementOf(updates))
     return true;
@@ -233,9 +251,10 @@ void scatterElements(Node &n) {
   const std::optional<SmallVector<int64_t>> known = integersOf(indices);
   Value rows = known ? knownFlatRows(n, *known, shapeOf(indices), shape, axis)
                      : flatRows(n, indices, shape, axis);
-  Value y = scatterRows(n, n.reshape(data, {elementCount(shape), 1}),
-                        n.reshape(updates, {elementCount(shapeOf(updates)), 1}),
-                        rows, *kind);
+  Value y =
+      scatterExtent(n, n.reshape(data, {elementCount(shape), 1}),
+                    n.reshape(updates, {elementCount(shapeOf(updates)), 1}),
+                    rows, shapeOf(indices), *kind);
   n.setOutput(0, n.reshape(y, shape));
 }
 
@@ -299,8 +318,9 @@ void scatterND(Node &n) {
   Value rows = known && n.reserve(count, 2 * sizeof(int64_t))
                    ? knownTupleRows(n, *known, shape.take_front(depth))
                    : tupleRows(n, indices, shape.take_front(depth));
-  Value y = scatterRows(n, n.reshape(data, {height, inner}),
-                        n.reshape(updates, {count, inner}), rows, *kind);
+  Value y = scatterExtent(n, n.reshape(data, {height, inner}),
+                          n.reshape(updates, {count, inner}), rows,
+                          shapeOf(indices).drop_back(), *kind);
   n.setOutput(0, n.reshape(y, shape));
 }
 
