@@ -21,7 +21,8 @@ SparseChecker::SparseChecker(const machine::Description &machine,
     : machine(machine), work(work), constants(segments),
       weights(machine.sparse.wmBytes), isKnown(machine.sparse.wmBytes),
       tables(machine.sparse.tileTables), contents(machine.sparse.tileTables),
-      sets(machine.sparse.fmuSets), sums(machine.sparse.accumulatorEntries),
+      held(machine.sparse.tileTables), sets(machine.sparse.fmuSets),
+      sums(machine.sparse.accumulatorEntries),
       counted(machine.sparse.countEntries) {}
 
 std::optional<Finding> SparseChecker::step(const isa::Instruction &inst,
@@ -182,7 +183,7 @@ SparseChecker::Result SparseChecker::visit(const isa::DmaTile &op,
     isa::loadSource(own, entry.group * op.groupStep, machine, accesses);
   }
   const machine::TileGeometry geometry = isa::geometryOf(op);
-  Load load{op, contents[op.table],
+  Load load{op, held[op.table],
             geometry.slotElements() * storedBytes(op.type, op.mantissa), 0};
   load.end = op.mantissas + op.channels * load.slotBytes;
   llvm::erase_if(sets[op.set], [&](const Load &old) {

@@ -66,7 +66,7 @@ private:
   /// What one dma.tile left in a set.
   struct Load {
     isa::DmaTile op;
-    uint32_t table = 0; ///< Number of the contents of its table.
+    uint32_t held = 0; ///< Number of the tiles in the memories.
     uint64_t slotBytes = 0;
     uint64_t end = 0; ///< After the last slot.
   };
@@ -107,8 +107,9 @@ private:
   Result readTable(unsigned index, const Table *&table) const;
   /// A finding if entries of another kind would stay next to new ones.
   Result checkKept(unsigned index, bool clear, bool partial) const;
-  /// Gives the tiles of a table a number, the same for the same tiles.
+  /// Gives the tiles of a table their numbers, the same for the same tiles.
   void numberTiles(unsigned index);
+  uint32_t numberOf(llvm::ArrayRef<TileEntry> tiles);
   /// Counters that an instruction reads or adds to are defined, those that it
   /// clears become so.
   Result followCounters(const Accesses &accesses);
@@ -153,7 +154,12 @@ private:
   std::vector<uint8_t> weights;                 ///< Contents of weight memory.
   std::vector<uint8_t> isKnown;                 ///< Per byte.
   std::vector<Table> tables;
-  std::vector<uint32_t> contents; ///< Number of the contents; 0: unwritten.
+  /// Number of what the compute units of a table have, wherever it is in
+  /// memory; 0: unwritten.
+  std::vector<uint32_t> contents;
+  /// Number of the tiles that a table has in each memory unit, whichever unit
+  /// and group take them.
+  std::vector<uint32_t> held;
   /// Numbers of contents by a digest of them, and how many there are.
   llvm::StringMap<uint32_t> numbers;
   uint32_t numContents = 0;

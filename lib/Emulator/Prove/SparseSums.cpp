@@ -94,7 +94,7 @@ SparseChecker::Result SparseChecker::checkSlots(const isa::TccRun &op) const {
     if (!sameGeometry(load->op, op))
       return bad(FaultKind::BadField,
                  "was loaded for another kernel, tile or type");
-    if (load->table != contents[op.table])
+    if (load->held != held[op.table])
       return bad(FaultKind::BadField, "was loaded for other tiles");
     if (op.type != isa::ElemType::Bfp)
       continue;

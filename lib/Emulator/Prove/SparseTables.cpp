@@ -38,17 +38,15 @@ SparseChecker::Result SparseChecker::checkKept(unsigned index, bool clear,
   return std::nullopt;
 }
 
-void SparseChecker::numberTiles(unsigned index) {
+uint32_t SparseChecker::numberOf(llvm::ArrayRef<TileEntry> tiles) {
   // A cryptographic digest: no two tables have the same one by design.
   llvm::BLAKE3 hash;
-  const TileTable &tiles = tables[index].units;
   work.spend(64 * tiles.size());
   for (const TileEntry &entry : tiles) {
     const TileEntry::Operand &own = entry.operand;
-    const int64_t fields[] = {
-        entry.n,    entry.y,     entry.x,     entry.images, entry.rows,
-        entry.cols, entry.group, own.partial, own.y,        own.x,
-        own.rows,   own.cols,    entry.memory};
+    const int64_t fields[] = {entry.n,    entry.y,    entry.x,     entry.images,
+                              entry.rows, entry.cols, entry.group, own.partial,
+                              own.y,      own.x,      own.rows,    own.cols};
     hash.update(llvm::ArrayRef(reinterpret_cast<const uint8_t *>(fields),
                                sizeof(fields)));
   }
@@ -57,7 +55,22 @@ void SparseChecker::numberTiles(unsigned index) {
                             digest.size());
   auto [number, isNew] = numbers.try_emplace(key, numContents + 1);
   numContents += isNew;
-  contents[index] = number->second;
+  return number->second;
+}
+
+void SparseChecker::numberTiles(unsigned index) {
+  const TileTable &tiles = tables[index].units;
+  contents[index] = numberOf(tiles);
+  // Units that share a memory are refused where the table is used.
+  TileTable inMemory(tiles.size());
+  for (uint64_t unit = 0; unit < tiles.size(); ++unit) {
+    if (tiles[unit].idle())
+      continue;
+    TileEntry &entry = inMemory[tiles[unit].memoryOf(unit)];
+    entry = tiles[unit];
+    entry.group = 0;
+  }
+  held[index] = numberOf(inMemory);
 }
 
 SparseChecker::Result SparseChecker::visit(const isa::TccTile &op, Accesses &,
@@ -115,7 +128,7 @@ SparseChecker::Result SparseChecker::visit(const isa::TccPart &op,
   table.reached = static_cast<uint64_t>(
       cutGeometry(op).outputOf(partition::Box{0, 0, op.inH, op.inW}).area());
   // Nothing else has these tiles.
-  contents[op.table] = ++numContents;
+  contents[op.table] = held[op.table] = ++numContents;
   cost = Cost{
       machine::cutTiles(machine, uint64_t(op.inH) * op.inW, probeBound(op)), 0,
       0, 0};
@@ -129,11 +142,10 @@ SparseChecker::Result SparseChecker::visit(const isa::TccBind &op, Accesses &,
     return finding;
   Table &table = tables[op.table];
   bindTiles(op, table.units);
-  if (table.cut) {
-    contents[op.table] = ++numContents;
-  } else {
+  if (table.cut)
+    held[op.table] = ++numContents;
+  else
     numberTiles(op.table);
-  }
   cost = Cost{machine::tileTable(), 0, 0, 0};
   return std::nullopt;
 }
