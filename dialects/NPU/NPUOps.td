@@ -92,7 +92,8 @@ def NPU_TcuConvOp : NPU_ConvOp<"tcu.conv", ["refuseResult"],
                                     NPU_Decision<NPU_ScatterAttr>:$scatter,
                                     DefaultValuedOptionalAttr<I64Attr, "1">:$column_parts,
                                     UnitAttr:$issue_zeros,
-                                    UnitAttr:$bias_in_sums)> {
+                                    UnitAttr:$bias_in_sums,
+                                    DefaultValuedOptionalAttr<StrAttr, "\"auto\"">:$binding)> {
   let summary = "convolution on the sparse cluster, non-zero coefficients only";
   let description = [{
     The values of `npu.pe.conv`, bit for bit: each unit holds an output tile, and
@@ -101,7 +102,8 @@ def NPU_TcuConvOp : NPU_ConvOp<"tcu.conv", ["refuseResult"],
     results of a drain; with `scatter` the data decide what a unit works on; with
     `issue_zeros` the coefficients that are zero take their cycles too; with
     `bias_in_sums` sums start from the bias instead of zero, and the drain adds
-    none.
+    none. `binding` says whether groups of units load different channels and hand
+    them on: where that takes fewer cycles, never, or wherever it is possible.
 
     Constraints:
     - npu_tcu_conv_c1: `x` and `w` have `!bfp.block` element types, or
@@ -112,6 +114,7 @@ def NPU_TcuConvOp : NPU_ConvOp<"tcu.conv", ["refuseResult"],
       takes integers: the units subtract nothing from what they skip.
     - npu_tcu_conv_c5: `bias_in_sums` only with a bias and integer factors: that of
       encoded ones is added to binary32 values, after a rounding.
+    - npu_tcu_conv_c6: `binding` is auto, off or always.
 
     Example:
     ```mlir

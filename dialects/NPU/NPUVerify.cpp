@@ -310,13 +310,16 @@ static LogicalResult checkUnits(TcuConvOp op) {
   return success();
 }
 
-LogicalResult TcuConvOp::verify() { // npu_tcu_conv_c1 to c5
+LogicalResult TcuConvOp::verify() { // npu_tcu_conv_c1 to c6
   if (getScatterAttr() && getIssueZeros())
     return emitOpError() << "issues zeros in scatter mode, which has none";
   if (getBiasInSums() &&
       (!getBias() || !isa<IntegerType>(getElementTypeOrSelf(getX()))))
     return emitOpError() << "starts sums from a bias that it does not have, or "
                             "that is not an integer";
+  if (!llvm::is_contained({"auto", "off", "always"}, getBinding()))
+    return emitOpError() << "has binding '" << getBinding()
+                         << "', expected auto, off or always";
   if (failed(checkUnits(*this)) || failed(checkConv(*this, 2)))
     return failure();
   return checkQuant(*this);

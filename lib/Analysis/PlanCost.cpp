@@ -205,9 +205,9 @@ PlanCost::PlanCost(const TileProblem &problem, const TilePlan &plan,
   room = groupRoom(plan.groups, machine);
   for (auto [wave, live] : llvm::zip(grouping.waves, grouping.live))
     addWave(wave,
-            chunksOf(problem, plan.inputs(problem, wave),
-                     plan.tilesOutside ? grouping.liveAnywhere : live,
-                     plan.slots),
+            waveChunks(problem, plan, wave,
+                       plan.tilesOutside ? grouping.liveAnywhere : live,
+                       machine),
             sums);
   // Streams that pass once are fetched chunk by chunk.
   resident = rounds > 1;
@@ -242,8 +242,11 @@ PlanCost::Loaded PlanCost::loadOfRound() const {
 }
 
 /// Channels of a chunk that one queue loads: whole planes of cells.
-int64_t PlanCost::loadShare(const ColumnWave &wave, const Chunk &chunk) const {
-  if (wave.crosses)
+int64_t PlanCost::loadShare(const ColumnWave &wave, const Chunk &chunk,
+                            int64_t turns) const {
+  if (wave.crosses ||
+      (turns > 1 &&
+       turns * chunk.count > static_cast<int64_t>(machine.sb.partitions)))
     return chunk.count;
   int64_t share = llvm::divideCeilSigned(chunk.count, queues);
   return std::min<int64_t>(
@@ -265,11 +268,11 @@ uint64_t PlanCost::portCycles(const Loaded &each) const {
   return machine::bankCycles(machine, llvm::divideCeil(accesses, banks));
 }
 
-/// Cycles of one queue.
-int64_t PlanCost::loadCycles(const ColumnWave &wave, int64_t channels) const {
+/// Cycles of one queue for `channels` channels of each of `streams` groups that
+/// have channels of their own.
+int64_t PlanCost::loadCycles(int64_t streams, int64_t channels) const {
   int64_t planes =
       plan.cellBlock > 0 ? machine::cellPlanes(0, channels, plan.cellBlock) : 0;
-  int64_t streams = wave.groupStep > 0 ? wave.count : 1;
   const Loaded each = loadOfRound();
   int64_t ofElement = channels * problem.elementBytes + planes;
   int64_t bytes = each.elements * ofElement * streams;
@@ -283,45 +286,71 @@ int64_t PlanCost::loadCycles(const ColumnWave &wave, int64_t channels) const {
   return static_cast<int64_t>(time.issue);
 }
 
-void PlanCost::addWave(const ColumnWave &wave, const std::vector<Chunk> &chunks,
+/// Cycles of the units that work on chunk `i`, and the longest stream.
+int64_t PlanCost::runOf(const ColumnWave &wave, const WaveChunks &chunks,
+                        size_t i, ChunkCost &own, EntrySums &sums) const {
+  const int64_t regions = problem.columns[wave.first].cols;
+  int64_t run = 0;
+  for (int64_t g = 0; g < wave.count; ++g) {
+    const size_t column = wave.first + static_cast<size_t>(g);
+    const Chunk &chunk = chunks.of(i, g);
+    const int64_t entries = sums.entries(column, chunk);
+    int64_t cycles = scatter.empty()
+                         ? 0
+                         : scatter[column][chunk.first + chunk.count] -
+                               scatter[column][chunk.first];
+    for (const machine::TileStep &step : steps)
+      if (scatter.empty())
+        cycles = std::max(cycles, sums.cycles(column, chunk, step, passes));
+    run = std::max<int64_t>(
+        {run, cycles,
+         static_cast<int64_t>(machine::tileDecode(machine, entries))});
+    own.bytes = std::max(own.bytes, streamBytes(problem, chunk.count, regions,
+                                                entries, alternate));
+  }
+  return run;
+}
+
+/// Loads of a chunk, and of those that are handed on with it.
+void PlanCost::addLoads(const ColumnWave &wave, const Chunk &chunk,
+                        int64_t turns, ChunkCost &own) const {
+  const int64_t share = loadShare(wave, chunk, turns);
+  own.load = loadCycles(wave.groupStep > 0 ? wave.count : turns, share);
+  own.loads = llvm::divideCeilSigned(chunk.count, share);
+  // Of loads of whole planes the queues are the limit.
+  if (machine.sb.banks > 0 && plan.cellBlock < problem.cellBlock)
+    own.ports = static_cast<int64_t>(portCycles(loadOfRound()));
+}
+
+void PlanCost::addWave(const ColumnWave &wave, const WaveChunks &chunks,
                        EntrySums &sums) {
   WaveCost cost;
   cost.wave = wave;
-  int64_t regions = problem.columns[wave.first].cols;
-  for (const Chunk &chunk : chunks) {
+  const int64_t regions = problem.columns[wave.first].cols;
+  const auto elements = static_cast<int64_t>(geometry.slotElements());
+  const HandOverRoutes routes(machine, std::min(units, plan.tiles(problem)),
+                              wave.count, plan.turns);
+  for (size_t i = 0; i < chunks.chunks.size(); ++i) {
+    const auto &[chunk, turn, turns] = chunks.chunks[i];
     ChunkCost own;
-    for (int64_t g = 0; g < wave.count; ++g) {
-      size_t column = wave.first + static_cast<size_t>(g);
-      int64_t entries = sums.entries(column, chunk);
-      int64_t cycles = scatter.empty()
-                           ? 0
-                           : scatter[column][chunk.first + chunk.count] -
-                                 scatter[column][chunk.first];
-      for (const machine::TileStep &step : steps)
-        if (scatter.empty())
-          cycles = std::max(cycles, sums.cycles(column, chunk, step, passes));
-      own.run = std::max<int64_t>(
-          {own.run, cycles,
-           static_cast<int64_t>(machine::tileDecode(machine, entries))});
-      own.bytes = std::max(own.bytes, streamBytes(problem, chunk.count, regions,
-                                                  entries, alternate));
-    }
+    own.lasts = turn + 1 < turns;
+    own.run = runOf(wave, chunks, i, own, sums);
+    if (turn > 0)
+      own.run = routes.runCycles(machine, own.run, turn,
+                                 elements * chunk.count * problem.elementBytes);
+    else
+      addLoads(wave, chunk, turns, own);
+    cost.steps += turn == 0;
     if (problem.biasInSums && cost.chunks.empty())
       own.bytes += (regions + 1) * kInitialSumBytes;
-    const int64_t share = loadShare(wave, chunk);
-    own.load = loadCycles(wave, share);
-    own.loads = llvm::divideCeilSigned(chunk.count, share);
-    // Of loads of whole planes the queues are the limit.
-    if (machine.sb.banks > 0 && plan.cellBlock < problem.cellBlock)
-      own.ports = static_cast<int64_t>(portCycles(loadOfRound()));
     own.stream = static_cast<int64_t>(machine::dramStreamCycles(
         machine, static_cast<uint64_t>(own.bytes * wave.count)));
     cost.stream += own.stream;
     cost.bytes += own.bytes;
-    fits &= own.bytes <= room &&
-            chunkBytes(problem, plan, plan.inputs(problem, wave), chunk,
-                       static_cast<int64_t>(geometry.slotElements())) <=
-                static_cast<int64_t>(machine.sparse.fmuBytes);
+    fits &=
+        own.bytes <= room &&
+        chunkBytes(problem, plan, plan.inputs(problem, wave), chunk,
+                   elements) <= static_cast<int64_t>(machine.sparse.fmuBytes);
     cost.chunks.push_back(own);
   }
   for (int64_t d = 0; d < wave.drains; ++d)
@@ -383,15 +412,16 @@ void PlanCost::runWave(const WaveCost &wave, bool loads, bool streams,
   runFree = std::max({runFree, sumsFree[sums], early ? ready : 0}) +
             startCycles(wave);
   for (const ChunkCost &chunk : wave.chunks) {
-    if (loads)
+    if (loads && chunk.loads > 0)
       loaded = load(chunk);
     if (streams && !resident && !(early && &chunk == &wave.chunks.front()))
       ready = fetch(chunk.stream, chunk.bytes);
     runFree = std::max({runFree, loaded, ready}) + chunk.run;
     runBusy += chunk.run;
     setFree[set] = runFree;
-    set = (set + 1) %
-          static_cast<int64_t>(std::min<uint64_t>(machine.sparse.fmuSets, 2));
+    if (!chunk.lasts)
+      set = (set + 1) %
+            static_cast<int64_t>(std::min<uint64_t>(machine.sparse.fmuSets, 2));
   }
   const int64_t drain = std::max(
       wave.drain * share,
@@ -407,10 +437,10 @@ void PlanCost::runWave(const WaveCost &wave, bool loads, bool streams,
 int64_t PlanCost::loadSteps() const {
   if (plan.tilesOutside)
     return rounds;
-  int64_t chunks = 0;
+  int64_t steps = 0;
   for (const WaveCost &wave : waves)
-    chunks += static_cast<int64_t>(wave.chunks.size());
-  return rounds * chunks;
+    steps += wave.steps;
+  return rounds * steps;
 }
 
 /// True if all columns can run on tiles that stay: their streams take half of
@@ -419,7 +449,7 @@ bool PlanCost::mayKeepTiles() const {
   int64_t bytes = 0;
   for (const WaveCost &wave : waves) {
     bytes += wave.bytes;
-    if (wave.chunks.size() > 1)
+    if (wave.steps > 1)
       return false;
     // What stays was loaded for one table, and a table has the tiles of all
     // groups; tiles that the machine cuts are known by the cut alone.

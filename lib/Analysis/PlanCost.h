@@ -64,8 +64,26 @@ struct Grouping {
   std::vector<bool> liveAnywhere;
 };
 
+/// The routes on which groups of units hand tiles on, turn by turn.
+class HandOverRoutes {
+public:
+  HandOverRoutes(const machine::Description &machine, int64_t units,
+                 int64_t groups, int64_t turns);
+  /// Cycles of a run of `cycles` cycles that takes `bytes` of each tile from
+  /// the memory of the group that is `turn` groups further on.
+  int64_t runCycles(const machine::Description &machine, int64_t cycles,
+                    int64_t turn, int64_t bytes) const;
+
+private:
+  struct Turn {
+    uint64_t hops = 0, tiles = 0; ///< of the longest route; on a link at most
+  };
+  std::vector<Turn> perTurn;
+};
+
 /// A chunk of a wave with its costs.
 struct ChunkCost {
+  bool lasts = false; ///< the next one is in the same load
   int64_t run = 0, stream = 0;
   int64_t load = 0, loads = 0; ///< cycles of each load, one per queue
   int64_t ports = 0;           ///< of them, those that a bank of SB is taken
@@ -77,6 +95,7 @@ struct WaveCost {
   ColumnWave wave;
   std::vector<ChunkCost> chunks;
   int64_t drain = 0, stream = 0, bytes = 0;
+  int64_t steps = 0; ///< loads that its chunks take
 };
 
 /// Cycles of the busiest bank of SB for a drain that writes `results` results
@@ -110,8 +129,12 @@ public:
   int64_t loadSteps() const;
 
 private:
-  void addWave(const ColumnWave &wave, const std::vector<Chunk> &chunks,
+  void addWave(const ColumnWave &wave, const WaveChunks &chunks,
                EntrySums &sums);
+  int64_t runOf(const ColumnWave &wave, const WaveChunks &chunks, size_t i,
+                ChunkCost &own, EntrySums &sums) const;
+  void addLoads(const ColumnWave &wave, const Chunk &chunk, int64_t turns,
+                ChunkCost &own) const;
   bool mayKeepTiles() const;
   /// What a round loads of a channel, mean over the rounds.
   struct Loaded {
@@ -120,8 +143,9 @@ private:
   };
   Loaded loadOfRound() const;
   uint64_t portCycles(const Loaded &each) const;
-  int64_t loadShare(const ColumnWave &wave, const Chunk &chunk) const;
-  int64_t loadCycles(const ColumnWave &wave, int64_t channels) const;
+  int64_t loadShare(const ColumnWave &wave, const Chunk &chunk,
+                    int64_t turns) const;
+  int64_t loadCycles(int64_t streams, int64_t channels) const;
   int64_t load(const ChunkCost &chunk);
   int64_t fetch(int64_t cycles, int64_t bytes);
   int64_t startCycles(const WaveCost &wave) const;

@@ -14,6 +14,10 @@ namespace {
 /// tried before it: a policy, not a price.
 constexpr int64_t kClearPlan = 192;
 
+/// The same for tiles that are handed on: they take more instructions, whose
+/// order in the whole program no plan knows.
+constexpr int64_t kClearHandOver = 16;
+
 /// Results of a tile at most: its rows and columns are fields.
 constexpr int64_t kMostTileResults = 16383;
 
@@ -46,24 +50,13 @@ public:
   }
 
   std::optional<TilePlan> run() {
-    int64_t limit = std::min<int64_t>(accumulatorEntries(machine) /
-                                          std::max<int64_t>(regions, 1),
-                                      kMostTileResults);
-    int64_t most = mostGroups(machine);
-    for (int64_t groups = mostParts(problem); groups <= most; groups *= 2) {
-      groupBy(groups);
-      considerUneven(groups);
-      for (int64_t cols : shares(problem.extent[2], limit))
-        for (int64_t rows : shares(problem.extent[1], limit / cols)) {
-          bool whole = cols == problem.extent[2] && rows == problem.extent[1];
-          for (int64_t images : shares(
-                   problem.extent[0],
-                   whole ? std::min<int64_t>(limit / (cols * rows), 255) : 1))
-            consider(groups, images, rows, cols);
-          if (!whole || problem.extent[0] > 1)
-            consider(groups, 1, rows, cols);
-        }
-    }
+    const bool asked = problem.handOver == HandOver::Always;
+    if (!asked)
+      searchGrids();
+    if (problem.handOver != HandOver::Off)
+      searchHandOvers();
+    if (!best && asked)
+      searchGrids();
     if (best && scatters)
       cut();
     if (best)
@@ -81,6 +74,41 @@ public:
   }
 
 private:
+  /// Equal tiles, and tiles in proportion to the units.
+  void searchGrids() {
+    int64_t most = mostGroups(machine);
+    int64_t limit = std::min<int64_t>(accumulatorEntries(machine) /
+                                          std::max<int64_t>(regions, 1),
+                                      kMostTileResults);
+    for (int64_t groups = mostParts(problem); groups <= most; groups *= 2) {
+      groupBy(groups);
+      considerUneven(groups);
+      for (int64_t cols : shares(problem.extent[2], limit))
+        for (int64_t rows : shares(problem.extent[1], limit / cols)) {
+          bool whole = cols == problem.extent[2] && rows == problem.extent[1];
+          for (int64_t images : shares(
+                   problem.extent[0],
+                   whole ? std::min<int64_t>(limit / (cols * rows), 255) : 1))
+            consider(groups, images, rows, cols);
+          if (!whole || problem.extent[0] > 1)
+            consider(groups, 1, rows, cols);
+        }
+    }
+  }
+
+  /// Equal tiles that groups of units hand on, if they are clearly better.
+  void searchHandOvers() {
+    const int64_t before = limit;
+    // Of fewer cycles than asked for, too: without the limit there is a plan.
+    if (problem.handOver == HandOver::Auto)
+      limit -= limit / kClearHandOver;
+    handsOn = true;
+    searchGrids();
+    handsOn = false;
+    if (!best || best->turns == 1)
+      limit = before;
+  }
+
   int64_t unitsOf(const TilePlan &plan) const {
     return analysis::unitsOf(plan, machine);
   }
@@ -110,6 +138,11 @@ private:
         best.reset(), limit = INT64_MAX;
     };
     bool forced = partition::isForced(options.time);
+    // Tiles that are handed on are equal ones.
+    if (best->turns > 1 && !forced && problem.handOver == HandOver::Always) {
+      best->balance = best->gridBalance = even;
+      return;
+    }
     forget(forced || options.halo == HaloMode::Disjoint);
     if (options.halo != HaloMode::Overlap)
       cutOperand(grid);
@@ -146,6 +179,7 @@ private:
     groupBy(groups);
     TilePlan plan = grid;
     plan.groups = groups;
+    plan.turns = 1;
     for (int64_t copies : {1, 2}) {
       int64_t most =
           accumulatorEntries(machine) / (regions * copies * plan.images);
@@ -232,6 +266,8 @@ private:
     plan.twoSums = 2 * regions * plan.images * plan.rows * plan.cols <=
                    accumulatorEntries(machine);
     int64_t slots = slotsFor(plan);
+    if (handsOn)
+      return considerHandedOn(plan, slots);
     for (int64_t parts : {1, 2, 4, 8}) {
       int64_t block = std::max<int64_t>(problem.cellBlock, 1);
       plan.slots = parts == 1 ? slots : slots / parts / block * block;
@@ -240,6 +276,31 @@ private:
       for (bool outside : {false, true}) {
         plan.tilesOutside = outside;
         tryPlan(plan);
+      }
+    }
+  }
+
+  /// Groups of units that hand tiles on, in a few numbers of channels.
+  void considerHandedOn(TilePlan plan, int64_t slots) {
+    if (plan.isCut() || slots < 1)
+      return;
+    const int64_t count = grouping.waves.front().count;
+    const auto partitions = static_cast<int64_t>(machine.sb.partitions);
+    for (plan.turns = 2; plan.turns <= count; plan.turns *= 2) {
+      int64_t last = 0;
+      // As many as fit, then those of a channel tile or of a part of it.
+      for (int64_t own :
+           {slots, partitions / plan.turns, partitions / plan.turns / 2,
+            partitions / plan.turns / 4}) {
+        plan.slots = std::min(own, slots);
+        plan.slots = handedChannels(problem, plan, count, machine);
+        if (plan.slots < 1 || plan.slots == last)
+          continue;
+        last = plan.slots;
+        for (bool outside : {false, true}) {
+          plan.tilesOutside = outside;
+          tryPlan(plan);
+        }
       }
     }
   }
@@ -321,7 +382,8 @@ private:
   const machine::Description &machine;
   EntrySums sums;
   const bool scatters;
-  int64_t limit; ///< plans have to take fewer cycles
+  bool handsOn = false; ///< the plans under consideration hand tiles on
+  int64_t limit;        ///< plans have to take fewer cycles
   ScatterTimes times;
   ScatterSums scatter; ///< of the plan under consideration
   Grouping grouping;

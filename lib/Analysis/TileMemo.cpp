@@ -25,6 +25,7 @@ public:
     digest.add(problem.activationBits).add(problem.weightBits);
     digest.add(problem.unitsAdd).add(problem.function);
     digest.add(problem.issuesZeros).add(problem.biasInSums);
+    digest.add(problem.handOver);
     digest.add(uint64_t(problem.columns.size()));
     for (const ColumnTile &column : problem.columns)
       digest.add(column.firstOutput).add(column.cols);
@@ -46,7 +47,7 @@ public:
   PlanArguments &add(const TilePlan &plan) {
     digest.add(plan.images).add(plan.rows).add(plan.cols).add(plan.groups);
     digest.add(plan.slots).add(plan.twoSums).add(plan.tilesOutside);
-    digest.add(plan.wideOnly).add(plan.cellBlock);
+    digest.add(plan.wideOnly).add(plan.cellBlock).add(plan.turns);
     digest.add(plan.disjoint).add(plan.equal);
     digest.add(plan.cutAtRunTime).add(plan.moveRounds).add(plan.probes);
     digest.add(uint64_t(plan.folds.size()));

@@ -266,6 +266,8 @@ TileProblem tileProblem(Operation *op, const EncodedWeights &weights,
   auto cluster = dyn_cast<npu::TcuConvOp>(op);
   problem.issuesZeros = issuesZeros || (cluster && cluster.getIssueZeros());
   problem.biasInSums = cluster && cluster.getBiasInSums();
+  problem.handOver =
+      handOverOf(op, cluster ? cluster.getBinding() : "auto", machine);
   // Records say where a lane's sums are or what its slope is.
   if (!problem.issuesZeros && !hasSlopes(op))
     balanceColumns(problem, weights);

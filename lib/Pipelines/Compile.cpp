@@ -346,6 +346,7 @@ npu::ChooseClusterOptions Compilation::clusterOptions() const {
   cluster.useScatter = scatter;
   cluster.skipZeros = options.sparse.zeroSkip != "off";
   cluster.bias = options.sparse.bias;
+  cluster.binding = options.sparse.bind;
   cluster.measured = measured;
   cluster.rule = options.sparse.rule;
   cluster.variant = options.sparse.variant;

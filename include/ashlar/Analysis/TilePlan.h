@@ -70,6 +70,13 @@ struct DrainColumn {
   int64_t cols = 0;    ///< results
 };
 
+/// Whether the groups of units load different channels and hand them on.
+enum class HandOver {
+  Auto,   ///< where that takes fewer cycles
+  Off,    ///< each unit takes its tiles from its own memory
+  Always, ///< wherever it is possible
+};
+
 /// A convolution as the sparse cluster sees it.
 struct TileProblem {
   std::array<int64_t, 3> extent{1, 1, 1}; ///< images, rows, columns of results
@@ -102,6 +109,7 @@ struct TileProblem {
   bool issuesZeros = false;
   /// Sums start from the bias, which weight memory holds next to the streams.
   bool biasInSums = false;
+  HandOver handOver = HandOver::Off;
   /// The result at a place of a column.
   int64_t outputAt(int64_t place) const {
     return order.empty() ? place : order[place];
@@ -135,6 +143,11 @@ TileProblem tileProblem(mlir::Operation *op, const EncodedWeights &weights,
                         llvm::ArrayRef<int64_t> extent,
                         const machine::Description &machine, int64_t parts = 0,
                         bool issuesZeros = false);
+
+/// What `binding` asks of a convolution; off where the machine has no routes
+/// for it, and where its operand may begin inside a channel tile.
+HandOver handOverOf(mlir::Operation *op, llvm::StringRef binding,
+                    const machine::Description &machine);
 
 /// Makes a problem one of scatter mode.
 void addScatter(TileProblem &problem, mlir::Operation *op,
@@ -185,6 +198,9 @@ struct TilePlan {
   int64_t slots = 1;                      ///< channels that a buffer set holds
   bool twoSums = false;      ///< sums of a wave drain while the next run
   bool tilesOutside = false; ///< all columns run on a tile before the next
+  /// Groups of units that load different channels and hand them on to each
+  /// other; 1: each has all channels in its own memories.
+  int64_t turns = 1;
   /// Channels that share a plane of cells: those of the problem, or fewer, so
   /// that several queues share a load.
   int64_t cellBlock = 0;
@@ -236,6 +252,36 @@ std::vector<bool> liveChannels(const TileProblem &problem,
 /// `live` is what liveChannels() says.
 std::vector<Chunk> chunksOf(const TileProblem &problem, const ColumnWave &wave,
                             const std::vector<bool> &live, int64_t slots);
+
+/// The chunks that a wave works on, one after the other. If groups hand tiles
+/// on, several chunks are loaded at once: group g has chunk g mod `turns` of
+/// them in its memories, and in turn t takes the tiles of the group that is t
+/// further on.
+struct WaveChunks {
+  struct Turn {
+    Chunk chunk; ///< of group 0
+    int64_t turn = 0, turns = 1;
+  };
+  std::vector<Turn> chunks;
+
+  /// What group `group` works on as chunk `i`.
+  const Chunk &of(size_t i, int64_t group) const {
+    const auto &[chunk, turn, turns] = chunks[i];
+    const int64_t first = static_cast<int64_t>(i) - turn;
+    return chunks[static_cast<size_t>(first + (turn + group) % turns)].chunk;
+  }
+};
+
+/// The chunks of a wave of a plan. `live` is what liveChannels() says of its
+/// inputs.
+WaveChunks waveChunks(const TileProblem &problem, const TilePlan &plan,
+                      const ColumnWave &wave, const std::vector<bool> &live,
+                      const machine::Description &machine);
+
+/// Channels that each of `count` groups loads at once to hand them on; 0 if
+/// they cannot do what the plan says.
+int64_t handedChannels(const TileProblem &problem, const TilePlan &plan,
+                       int64_t count, const machine::Description &machine);
 
 /// Bytes of a buffer set that a chunk of a wave takes in each unit: its slots,
 /// of `slotElements` each, and the planes of cells that its channels touch.

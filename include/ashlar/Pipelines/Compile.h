@@ -40,6 +40,8 @@ struct SparseOptions {
   std::string zeroSkip = "on";
   /// drain, or sums: biases of integers are where the sums start
   std::string bias = "drain";
+  /// auto, off or always: groups of units hand tiles on
+  std::string bind = "auto";
   /// remove, or keep: channels that no result needs
   std::string deadChannels = "remove";
   std::string variant = "D"; ///< unit that scatters: A, B, C or D

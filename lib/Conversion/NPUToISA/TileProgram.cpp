@@ -200,14 +200,17 @@ llvm::Expected<WaveStreams> StreamPacker::pack(const ColumnWave &wave) const {
   result.inputs = plan.inputs(problem, wave);
   std::vector<bool> live = liveChannels(problem, result.inputs);
   std::vector<std::vector<std::vector<uint8_t>>> bytes;
-  for (const Chunk &chunk :
-       chunksOf(problem, result.inputs, live, plan.slots)) {
+  const analysis::WaveChunks chunks =
+      waveChunks(problem, plan, wave, live, machine);
+  for (size_t i = 0; i < chunks.chunks.size(); ++i) {
     ChunkStreams streams;
-    streams.chunk = chunk;
+    streams.chunk = chunks.of(i, /*group=*/0);
+    streams.turn = chunks.chunks[i].turn;
+    streams.turns = chunks.chunks[i].turns;
     streams.offset = result.bytes;
     std::vector<std::vector<uint8_t>> groups;
     for (int64_t g = 0; g < wave.count; ++g) {
-      auto own = stream(wave.first + g, chunk, streams);
+      auto own = stream(wave.first + g, chunks.of(i, g), streams);
       if (!own)
         return own.takeError();
       streams.bytes = std::max<int64_t>(streams.bytes, own->size());

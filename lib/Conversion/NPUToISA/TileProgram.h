@@ -18,7 +18,9 @@ namespace ashlar::codegen {
 
 /// Streams of one chunk: one for each group of units, at equal distances.
 struct ChunkStreams {
-  analysis::Chunk chunk;
+  analysis::Chunk chunk; ///< of group 0
+  /// Of the chunks that are loaded at once and handed on.
+  int64_t turn = 0, turns = 1;
   int64_t offset = 0; ///< of each group's stream in the wave's share of WM
   int64_t bytes = 0;  ///< room of the longest stream
   /// Where initial sums lie after the stream, from `offset` on; -1: nowhere.

@@ -144,6 +144,11 @@ defm sparse_bias : Value<"sparse-bias">, MetaVarName<"PLACE">,
   HelpText<"biases of integer convolutions on the sparse cluster: "
            "drain (default: added to the sums) or sums (where they start)">,
   Values<"drain,sums">, Group<sparse_group>;
+defm sparse_bind : Value<"sparse-bind">, MetaVarName<"MODE">,
+  HelpText<"groups of units load different channels and hand them on: "
+           "auto (default: where that takes fewer predicted cycles), off "
+           "or always (wherever possible)">,
+  Values<"auto,off,always">, Group<sparse_group>;
 defm dead_channels : Value<"dead-channels">, MetaVarName<"MODE">,
   HelpText<"channels that no result needs: remove (default) or keep">,
   Values<"remove,keep">, Group<sparse_group>;

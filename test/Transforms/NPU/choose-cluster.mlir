@@ -19,6 +19,8 @@
 // RUN: not ashlar-opt --ashlar-npu-choose-cluster=bias=first --split-input-file %s 2>&1 | FileCheck %s --check-prefix=BIAS
 // BIAS: bias 'first', expected drain or sums
 // RUN: not ashlar-opt --ashlar-npu-choose-cluster=block-rows=256 --split-input-file %s 2>&1 | FileCheck %s --check-prefix=BLOCK
+// RUN: not ashlar-opt --ashlar-npu-choose-cluster=binding=mesh --split-input-file %s 2>&1 | FileCheck %s --check-prefix=BIND
+// BIND: binding 'mesh', expected auto, off or always
 // BLOCK: blocks of 256x0, expected at most 255x255
 
 // MODE: mode 'all', expected auto, off, tile or scatter

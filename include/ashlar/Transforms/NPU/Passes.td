@@ -81,6 +81,9 @@ def ChooseCluster : Pass<"ashlar-npu-choose-cluster", "::mlir::ModuleOp"> {
     Option<"bias", "bias", "std::string", /*default=*/"\"drain\"",
            "who adds the biases of integers: the drain (drain), or the sums, "
            "which start from them (sums)">,
+    Option<"binding", "binding", "std::string", /*default=*/"\"auto\"",
+           "whether groups of units hand tiles on: where that takes fewer "
+           "cycles (auto), never (off), or wherever possible (always)">,
     Option<"rule", "rule", "std::string", /*default=*/"\"cost\"",
            "what decides: cost, majority or threshold">,
     Option<"measured", "measured", "std::string", /*default=*/"\"\"",

@@ -53,14 +53,15 @@ private:
     return program.waves[step.wave].wave.count;
   }
   llvm::Error emitStep(const Step &step, unsigned table);
+  unsigned tableOf(const Step &step);
   llvm::Error acquireWave(size_t wave);
   void releaseWave(size_t wave);
   template <typename Op>
   void setGeometry(Op &op) const;
-  void emitLoads(const WaveStreams &wave, const Chunk &chunk, unsigned table,
-                 unsigned set);
-  void emitLoad(const WaveStreams &wave, const Chunk &chunk, const Chunk &piece,
-                unsigned table, unsigned set);
+  void emitLoads(const WaveStreams &wave, const ChunkStreams &streams,
+                 unsigned table, unsigned set);
+  void emitLoad(const WaveStreams &wave, const ChunkStreams &streams,
+                const Chunk &piece, unsigned table, unsigned set);
   void emitRun(const WaveStreams &wave, const ChunkStreams &streams,
                const StreamPlace &place, unsigned table, unsigned set,
                int64_t sums);
@@ -103,7 +104,8 @@ private:
   analysis::StorageType x;
   unsigned loadedSet = 0; ///< of tiles that stay for several waves
   bool drained = false;   ///< some of the results
-  std::map<size_t, ChunkPlace> records;                    ///< by drain
+  std::map<unsigned, unsigned> loadTables; ///< by the table of the step
+  std::map<size_t, ChunkPlace> records;    ///< by drain
   std::map<size_t, std::pair<size_t, StreamPlace>> places; ///< by wave
 };
 
@@ -162,11 +164,13 @@ void TileConvolutionEmitter::setGeometry(Op &op) const {
 
 /// Loads the channels of a chunk, whole blocks on each of the queues.
 void TileConvolutionEmitter::emitLoads(const WaveStreams &wave,
-                                       const Chunk &chunk, unsigned table,
-                                       unsigned set) {
-  if (wave.wave.crosses)
-    return emitLoad(wave, chunk, chunk, table, set);
+                                       const ChunkStreams &streams,
+                                       unsigned table, unsigned set) {
+  const Chunk &chunk = streams.chunk;
   auto partitions = static_cast<int64_t>(machine.sb.partitions);
+  if (wave.wave.crosses ||
+      (streams.turns > 1 && streams.turns * chunk.count > partitions))
+    return emitLoad(wave, streams, chunk, table, set);
   int64_t block = cellBlock();
   int64_t queues = analysis::movementQueues(machine);
   int64_t share =
@@ -175,14 +179,16 @@ void TileConvolutionEmitter::emitLoads(const WaveStreams &wave,
   for (int64_t c = chunk.first; c < end;) {
     Chunk piece{c, std::min({share - phaseOf(base + c),
                              partitions - partitionOf(base + c), end - c})};
-    emitLoad(wave, chunk, piece, table, set);
+    emitLoad(wave, streams, piece, table, set);
     c += piece.count;
   }
 }
 
 void TileConvolutionEmitter::emitLoad(const WaveStreams &wave,
-                                      const Chunk &chunk, const Chunk &piece,
-                                      unsigned table, unsigned set) {
+                                      const ChunkStreams &streams,
+                                      const Chunk &piece, unsigned table,
+                                      unsigned set) {
+  const Chunk &chunk = streams.chunk;
   int64_t base = firstChannel(wave);
   int64_t elements = plan.geometry(program.problem).slotElements();
   isa::DmaTile load{};
@@ -193,8 +199,8 @@ void TileConvolutionEmitter::emitLoad(const WaveStreams &wave,
   load.set = set;
   load.channels = piece.count;
   map.setSource(load, base + piece.first);
-  load.groups = wave.wave.count;
-  load.groupStep = wave.wave.groupStep;
+  load.groups = streams.turns > 1 ? streams.turns : wave.wave.count;
+  load.groupStep = streams.turns > 1 ? chunk.count : wave.wave.groupStep;
   int64_t slot = piece.first - chunk.first;
   int64_t plane = (phaseOf(base + chunk.first) + slot) / cellBlock();
   load.mantissas = slot * slotBytes();
@@ -314,6 +320,22 @@ TileConvolutionEmitter::placeOf(const Step &step, size_t chunk) {
   return generator.streams.acquire({&program, step.wave, chunk, 1});
 }
 
+/// The table of a step. If only some of its groups have channels of their own,
+/// their loads have another one.
+unsigned TileConvolutionEmitter::tableOf(const Step &step) {
+  const int64_t copies = copiesOf(step);
+  const unsigned table = tables.of(step.round, copies);
+  if (!step.loads)
+    return table;
+  const bool parts = llvm::any_of(
+      program.waves[step.wave].chunks, [&](const ChunkStreams &streams) {
+        return streams.turns > 1 && streams.turns < copies;
+      });
+  loadTables[table] =
+      parts ? tables.loads(step.round, copies, plan.turns) : table;
+  return table;
+}
+
 llvm::Error TileConvolutionEmitter::emitStep(const Step &step, unsigned table) {
   const WaveStreams &wave = program.waves[step.wave];
   int64_t sums = 0;
@@ -324,17 +346,21 @@ llvm::Error TileConvolutionEmitter::emitStep(const Step &step, unsigned table) {
     emitInit(wave, StreamPlace(), table, sums);
   for (size_t c = 0; c < wave.chunks.size(); ++c) {
     const ChunkStreams &streams = wave.chunks[c];
-    if (step.loads) {
+    const int64_t turn = streams.turn;
+    if (step.loads && turn == 0) {
       loadedSet =
           generator.tiles.set++ % static_cast<unsigned>(machine.sparse.fmuSets);
-      emitLoads(wave, streams.chunk, table, loadedSet);
+      emitLoads(wave, streams, streams.turns > 1 ? loadTables[table] : table,
+                loadedSet);
     }
     auto place = placeOf(step, c);
     if (!place)
       return place.takeError();
     if (c == 0 && wave.startsAtBias())
       emitInit(wave, place->second, table, sums);
-    emitRun(wave, streams, place->second, table, loadedSet, sums);
+    const unsigned taken =
+        turn == 0 ? table : tables.handedOn(step.round, copiesOf(step), turn);
+    emitRun(wave, streams, place->second, taken, loadedSet, sums);
     if (!program.resident)
       generator.streams.release(place->first);
   }
@@ -347,6 +373,10 @@ llvm::Error TileConvolutionEmitter::run() {
   if (geometry.x.part % cellBlock() != 0)
     return generator.unsupported(
         tile.op, "an input of the sparse cluster that starts inside a block");
+  if (plan.turns > 1 && geometry.x.part != 0)
+    return generator.unsupported(
+        tile.op, "tiles handed on of an input that starts inside a channel "
+                 "tile (--sparse-bind=off)");
   std::vector<Step> work = steps();
   if (plan.tilesOutside)
     for (size_t wave = 0; wave < program.waves.size(); ++wave)
@@ -355,14 +385,12 @@ llvm::Error TileConvolutionEmitter::run() {
   // Tables are written ahead of the runs before them, so that loads need not
   // wait for those; a machine with one table has no choice.
   bool ahead = machine.sparse.tileTables > 1;
-  unsigned next = ahead && !work.empty()
-                      ? tables.of(work.front().round, copiesOf(work.front()))
-                      : 0;
+  unsigned next = ahead && !work.empty() ? tableOf(work.front()) : 0;
   for (size_t i = 0; i < work.size(); ++i) {
     const Step &step = work[i];
-    unsigned table = ahead ? next : tables.of(step.round, copiesOf(step));
+    unsigned table = ahead ? next : tableOf(step);
     if (ahead && i + 1 < work.size())
-      next = tables.of(work[i + 1].round, copiesOf(work[i + 1]));
+      next = tableOf(work[i + 1]);
     if (!plan.tilesOutside && step.round == 0)
       if (llvm::Error error = acquireWave(step.wave))
         return error;

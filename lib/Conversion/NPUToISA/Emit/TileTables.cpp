@@ -32,48 +32,101 @@ int64_t TileTables::rounds() const {
              : grid[0] * static_cast<int64_t>(plan.folds.size());
 }
 
-unsigned TileTables::of(int64_t round, int64_t copies) {
-  auto [entry, inserted] = tables.insert({round * 64 + copies, 0});
+std::pair<unsigned, bool> TileTables::take(Use use, int64_t round,
+                                           int64_t copies) {
+  auto [entry, inserted] = tables.insert({{use, round, copies}, 0});
   auto available = static_cast<unsigned>(machine.sparse.tileTables);
-  if (!inserted && tables.size() * 2 <= available)
-    return entry->second;
-  entry->second = generator.tiles.table++ % available;
-  if (plan.folds.empty())
-    emitTable(entry->second, round, copies);
-  else if (plan.cutAtRunTime)
-    emitPart(entry->second, round, copies);
-  else if (plan.disjoint)
-    emitCuts<isa::TccOperand>(entry->second, round, copies);
-  else
-    emitCuts<isa::TccTile>(entry->second, round, copies);
-  return entry->second;
+  const bool kept = !inserted && tables.size() * 2 <= available;
+  if (!kept)
+    entry->second = generator.tiles.table++ % available;
+  return {entry->second, !kept};
 }
 
-/// Tiles [first, first + units) of the grid: rectangles of the rows of tiles.
-void TileTables::emitTable(unsigned table, int64_t round, int64_t copies) {
+unsigned TileTables::of(int64_t round, int64_t copies) {
+  auto [table, isNew] = take(Use::Runs, round, copies);
+  if (!isNew)
+    return table;
+  if (plan.folds.empty())
+    emitTable(table, round, copies, copies);
+  else if (plan.cutAtRunTime)
+    emitPart(table, round, copies);
+  else if (plan.disjoint)
+    emitCuts<isa::TccOperand>(table, round, copies);
+  else
+    emitCuts<isa::TccTile>(table, round, copies);
+  return table;
+}
+
+unsigned TileTables::loads(int64_t round, int64_t copies, int64_t parts) {
+  auto [table, isNew] = take(Use::Loads, round, copies);
+  if (isNew)
+    emitTable(table, round, copies, parts);
+  return table;
+}
+
+unsigned TileTables::handedOn(int64_t round, int64_t copies, int64_t turn) {
+  // The turns of a step share a table.
+  if (turn == 1) {
+    auto [table, isNew] = take(Use::Turns, round, copies);
+    if (isNew)
+      emitTable(table, round, copies, copies);
+  }
+  isa::TccBind bind{};
+  bind.table = tables.at({Use::Turns, round, copies});
+  auto emit = [&](int64_t unit, int64_t memory, int64_t count) {
+    bind.unit = unit, bind.memory = memory, bind.count = count;
+    generator.builder.emit(bind);
+  };
+  int64_t unit = 0;
+  for (const Rectangle &tiles : rectanglesOf(round)) {
+    const int64_t further = turn * tiles.tiles();
+    const int64_t kept = copies * tiles.tiles() - further;
+    emit(unit, unit + further, kept);
+    emit(unit + kept, unit, further);
+    unit += copies * tiles.tiles();
+  }
+  return bind.table;
+}
+
+/// The tiles of a round: rectangles of the rows of tiles.
+std::vector<TileTables::Rectangle>
+TileTables::rectanglesOf(int64_t round) const {
+  std::vector<Rectangle> rectangles;
   int64_t first = round * units;
   int64_t end = std::min(first + units, grid[0] * grid[1] * grid[2]);
-  int64_t unit = 0;
-  for (int64_t at = first; at < end;) {
+  for (int64_t at = first; at < end; at += rectangles.back().tiles()) {
     int64_t column = at % grid[2], row = at / grid[2] % grid[1];
-    int64_t image = at / (grid[1] * grid[2]);
     int64_t wide = std::min({grid[2] - column, end - at, kMostGrid}), high = 1;
     if (column == 0 && wide == grid[2])
       high = std::min({grid[1] - row, (end - at) / wide, kMostGrid});
+    rectangles.push_back({at, high, wide});
+  }
+  return rectangles;
+}
+
+/// Groups are numbered anew every `parts` groups.
+void TileTables::emitTable(unsigned table, int64_t round, int64_t copies,
+                           int64_t parts) {
+  int64_t unit = 0;
+  for (const Rectangle &tiles : rectanglesOf(round)) {
+    int64_t column = tiles.first % grid[2];
+    int64_t row = tiles.first / grid[2] % grid[1];
+    int64_t image = tiles.first / (grid[1] * grid[2]);
     isa::TccTile op{};
     op.table = table;
-    op.clear = unit == 0;
-    op.unit = unit;
-    op.copies = copies;
-    op.gridN = 1, op.gridH = high, op.gridW = wide;
+    op.copies = parts;
+    op.gridN = 1, op.gridH = tiles.high, op.gridW = tiles.wide;
     op.images = plan.images;
     op.n0 = image * plan.images;
     op.y0 = row * plan.rows;
     op.x0 = column * plan.cols;
     op.tileH = plan.rows, op.tileW = plan.cols;
-    emitTiles(op);
-    unit += copies * high * wide;
-    at += high * wide;
+    for (int64_t group = 0; group < copies; group += parts) {
+      op.clear = unit == 0;
+      op.unit = unit;
+      emitTiles(op);
+      unit += parts * tiles.tiles();
+    }
   }
 }
 

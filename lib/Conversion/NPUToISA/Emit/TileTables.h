@@ -10,6 +10,7 @@
 #include "../ProductGeometry.h"
 
 #include <map>
+#include <tuple>
 
 namespace ashlar::codegen {
 
@@ -73,8 +74,24 @@ public:
   /// is first requested. Few rounds keep their tables, many take them in turn.
   unsigned of(int64_t round, int64_t copies);
 
+  /// The table for loads of a round, where `parts` of the groups have channels
+  /// of their own: the number of a group is that of its channels.
+  unsigned loads(int64_t round, int64_t copies, int64_t parts);
+  /// A table of the same tiles, each of which is in the memory of the unit that
+  /// has it `turn` groups further on.
+  unsigned handedOn(int64_t round, int64_t copies, int64_t turn);
+
 private:
-  void emitTable(unsigned table, int64_t round, int64_t copies);
+  /// Tiles [first, first + high * wide) of the grid.
+  struct Rectangle {
+    int64_t first = 0, high = 1, wide = 1;
+    int64_t tiles() const { return high * wide; }
+  };
+  std::vector<Rectangle> rectanglesOf(int64_t round) const;
+  enum class Use { Runs, Loads, Turns };
+  /// The table of a round's tiles for a use, and whether it is to be written.
+  std::pair<unsigned, bool> take(Use use, int64_t round, int64_t copies);
+  void emitTable(unsigned table, int64_t round, int64_t copies, int64_t parts);
   template <typename Op>
   void emitCuts(unsigned table, int64_t round, int64_t copies);
   void emitCount();
@@ -90,8 +107,8 @@ private:
   const TileProgram &program;
   const analysis::TilePlan &plan;
   int64_t grid[3], units;
-  bool counted = false;               ///< the input, for cuts at run time
-  std::map<int64_t, unsigned> tables; ///< by (round, copies)
+  bool counted = false; ///< the input, for cuts at run time
+  std::map<std::tuple<Use, int64_t, int64_t>, unsigned> tables;
 };
 
 } // namespace ashlar::codegen

@@ -96,6 +96,10 @@ struct ChooseClusterPass : impl::ChooseClusterBase<ChooseClusterPass> {
       return getOperation().emitError()
              << "bias '" << bias << "', expected drain or sums";
     policy.biasInSums = bias == "sums";
+    if (binding != "auto" && binding != "off" && binding != "always")
+      return getOperation().emitError()
+             << "binding '" << binding << "', expected auto, off or always";
+    policy.binding = binding;
     if (!skipZeros && mode == "scatter")
       return getOperation().emitError()
              << "mode 'scatter' without skipping zeros";
@@ -301,6 +305,8 @@ struct ChooseClusterPass : impl::ChooseClusterBase<ChooseClusterPass> {
       tcu.setColumnParts(static_cast<uint64_t>(candidate.best().parts));
     tcu.setIssueZeros(!skipZeros);
     tcu.setBiasInSums(bias == "sums" && analysis::biasFitsSums(conv));
+    if (binding != "auto")
+      tcu.setBinding(binding);
     if (candidate.scatters())
       tcu.setScatterAttr(
           analysis::scatterAttr(candidate.data, cut, &getContext()));

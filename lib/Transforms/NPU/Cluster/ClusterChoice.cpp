@@ -125,15 +125,22 @@ void Chooser::planParts(Candidate &candidate,
   if (analysis::mostParts(problem) != parts)
     return;
   problem.biasInSums = policy.biasInSums && analysis::biasFitsSums(conv);
-  // Asked for, cuts may take more cycles than equal tiles.
-  auto improve = [&](Alternative &best, bool forced) {
+  problem.handOver = analysis::handOverOf(conv, policy.binding, machine);
+  const bool handsOn = problem.handOver == analysis::HandOver::Always;
+  // Asked for, cuts and tiles that are handed on may take more cycles than
+  // equal tiles in the units' own memories.
+  auto improve = [&](Alternative &best, bool cuts) {
+    const bool forced = cuts || handsOn;
+    auto asked = [&](const analysis::TilePlan &plan) {
+      return cuts ? plan.isCut() : plan.turns > 1;
+    };
     int64_t limit = best.plan && !forced ? best.plan->cycles : INT64_MAX;
     auto plan = analysis::planTiles(problem, machine, limit);
     if (!plan)
       return;
     if (best.plan && forced) {
-      bool alike = best.plan->isCut() == plan->isCut();
-      if (alike ? plan->cycles >= best.plan->cycles : best.plan->isCut())
+      bool alike = asked(*best.plan) == asked(*plan);
+      if (alike ? plan->cycles >= best.plan->cycles : asked(*best.plan))
         return;
     }
     best.plan = plan;

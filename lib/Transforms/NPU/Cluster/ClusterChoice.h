@@ -83,6 +83,7 @@ struct Policy {
   bool useScatter = true;  ///< mode auto may
   bool skipZeros = true;   ///< of the coefficients
   bool biasInSums = false; ///< where that keeps all bits
+  llvm::StringRef binding; ///< whether groups of units hand tiles on
   partition::Rule rule = partition::Rule::Cost;
   analysis::CutOptions cut;
   analysis::DataProfiles profiles;

@@ -27,9 +27,12 @@ static std::string planText(const WrittenPlan &written) {
   const analysis::TilePlan &plan = written.plan;
   return fmt::format(
       "tile {}x{}x{}, {} groups of units, {} channels a set, {} sums, {} "
-      "outside{}{}{}",
+      "outside{}{}{}{}",
       plan.images, plan.rows, plan.cols, plan.groups, plan.slots,
       plan.twoSums ? 2 : 1, plan.tilesOutside ? "tiles" : "outputs",
+      plan.turns > 1
+          ? fmt::format(", tiles handed on among {} groups", plan.turns)
+          : "",
       written.parts > 1 ? fmt::format(", drains of {} groups", written.parts)
                         : "",
       plan.cellBlock > 0
