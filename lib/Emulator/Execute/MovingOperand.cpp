@@ -283,28 +283,27 @@ private:
   void gatherRows(BaseOf baseOf, unsigned size, uint64_t count, uint64_t pitch,
                   uint8_t *out) {
     const uint64_t rowBytes = (end - begin) * size;
+    const uint8_t *const base = baseOf(0);
     if (op.groups == 1) {
       const StepRuns runs = stepRuns(size);
       for (uint64_t k = 0; k < count; ++k)
-        gatherRuns(baseOf(0) + k * pitch, runs, size, out + k * rowBytes);
+        gatherRuns(base + k * pitch, runs, size, out + k * rowBytes);
     } else if (takesTurns(op.groups) && op.skip == 0 && size == 1 &&
                op.stride2 == 1) {
       const LanePlaces lanes = lanePlaces(baseOf);
       forLaneRows(
           [&](uint64_t from, uint64_t to, uint64_t lane, int64_t start) {
             for (uint64_t k = 0; k < count; ++k)
-              takeTurns(baseOf(0) + k * pitch, lanes, lane, start, to - from,
+              takeTurns(base + k * pitch, lanes, lane, start, to - from,
                         out + k * rowBytes + from);
           });
     } else {
       const LaneSteps steps = laneSteps(baseOf);
       for (uint64_t k = 0; k < count; ++k)
         if (size == 1)
-          gatherSteps<uint8_t>(steps, baseOf(0) + k * pitch,
-                               out + k * rowBytes);
+          gatherSteps<uint8_t>(steps, base + k * pitch, out + k * rowBytes);
         else
-          gatherSteps<uint16_t>(steps, baseOf(0) + k * pitch,
-                                out + k * rowBytes);
+          gatherSteps<uint16_t>(steps, base + k * pitch, out + k * rowBytes);
     }
   }
 
