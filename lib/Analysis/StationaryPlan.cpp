@@ -35,9 +35,8 @@ bool needsLayers(const ProductShape &product, int64_t cell) {
 }
 
 /// Rows of a tile that begins at partition `row`, of `left` channels and the
-/// `limit` rows that the array has. A tile
-/// begins or stays inside an exponent cell, where the array's rows are no
-/// multiple of it.
+/// `limit` rows that the array has. A tile begins or stays inside an exponent
+/// cell, where the array's rows are no multiple of it.
 int64_t rowsOfTile(int64_t row, int64_t left, int64_t limit,
                    const machine::Description &machine) {
   int64_t partitions = machine.sb.partitions;
@@ -557,8 +556,13 @@ WeightNeeds weightNeeds(Operation *op, const machine::Description &machine,
   needs.streams = hasStreamedWeights(op) && !product.recordsOnly;
   product.chunkLimit = needs.streams ? limit : 0;
   const auto columns = static_cast<int64_t>(machine.pe.columns);
-  needs.cut = !product.weightsMove && columnsInChunk(product, columns) <
-                                          std::min(columns, product.outputs);
+  // Rows that only the limit takes apart would be packed again without it.
+  ProductShape whole = product;
+  whole.chunkLimit = 0;
+  needs.cut = packingOf(product, machine).packs() !=
+                  packingOf(whole, machine).packs() ||
+              (!product.weightsMove && columnsInChunk(product, columns) <
+                                           std::min(columns, product.outputs));
   for (const ColumnTile &column :
        cutChunks(planStationary(product, machine), product, needs.streams)) {
     const int64_t bytes =
