@@ -6,6 +6,8 @@
 
 #include "Trials.h"
 #include "llvm/ADT/STLExtras.h"
+#include <array>
+#include <numeric>
 #include <queue>
 
 using namespace ashlar;
@@ -38,9 +40,12 @@ public:
   }
   /// Number of edges to each step.
   std::vector<uint32_t> countBefore() const;
-  /// The longest chain of completions from each step to the end; empty if the
-  /// dependences form a cycle.
-  std::vector<uint64_t> heights(llvm::ArrayRef<Work> work) const;
+  /// The longest chain from each step to the end: of completions along
+  /// dependences, and of issues along queues that keep their order, where
+  /// \p next tells the instruction that follows each, kNone if none does. Empty
+  /// if all of that forms a cycle.
+  std::vector<uint64_t> heights(llvm::ArrayRef<Work> work,
+                                llvm::ArrayRef<uint32_t> next) const;
 
 private:
   std::vector<uint32_t> first;
@@ -69,24 +74,40 @@ std::vector<uint32_t> Graph::countBefore() const {
   return before;
 }
 
-std::vector<uint64_t> Graph::heights(llvm::ArrayRef<Work> work) const {
+std::vector<uint64_t> Graph::heights(llvm::ArrayRef<Work> work,
+                                     llvm::ArrayRef<uint32_t> next) const {
+  constexpr uint32_t none = OrderTrials::kNone;
   std::vector<uint32_t> before = countBefore(), order;
+  for (uint32_t step : next)
+    if (step != none)
+      ++before[step];
   order.reserve(steps());
   for (uint32_t i = 0; i < steps(); ++i)
     if (before[i] == 0)
       order.push_back(i);
-  for (size_t at = 0; at < order.size(); ++at)
-    for (const Edge &edge : after(order[at]))
-      if (--before[edge.later] == 0)
-        order.push_back(edge.later);
+  auto meet = [&](uint32_t step) {
+    if (--before[step] == 0)
+      order.push_back(step);
+  };
+  for (size_t at = 0; at < order.size(); ++at) {
+    const uint32_t step = order[at];
+    for (const Edge &edge : after(step))
+      meet(edge.later);
+    if (step < next.size() && next[step] != none)
+      meet(next[step]);
+  }
   if (order.size() < steps())
     return {};
   std::vector<uint64_t> heights(steps(), 0);
   for (uint32_t step : llvm::reverse(order)) {
     for (const Edge &edge : after(step))
       heights[step] = std::max(heights[step], heights[edge.later]);
-    if (step < work.size())
-      heights[step] += work[step].complete;
+    if (step >= work.size())
+      continue;
+    heights[step] += work[step].complete;
+    if (next[step] != none)
+      heights[step] =
+          std::max(heights[step], heights[next[step]] + work[step].issue);
   }
   return heights;
 }
@@ -124,7 +145,6 @@ private:
     uint64_t cursor = 0, retired = 0;
   };
 
-  unsigned lineOf(uint32_t index) const;
   unsigned queueFor(unsigned queue) const;
   void release(uint32_t step);
   std::optional<Entry> candidate(Line &line, unsigned queue);
@@ -162,12 +182,33 @@ bool emulator::keepsOrder(isa::Queue queue) {
 
 /// With one stationary set, the program's order of loads and streams says which
 /// weights a stream uses.
-unsigned Scheduler::lineOf(uint32_t index) const {
+static unsigned lineOf(const Impl &impl, Moves moves, uint32_t index) {
   const unsigned queue = impl.queues[index];
   if (moves == Moves::Shared && isDma(queue))
     return firstDma;
   return queue == loadQueue && !impl.program.machine.pe.shadowSet ? peQueue
                                                                   : queue;
+}
+
+static bool isOrdered(unsigned line, Moves moves) {
+  return emulator::keepsOrder(static_cast<isa::Queue>(line)) ||
+         (moves == Moves::InOrder && isDma(line) && line != firstDma);
+}
+
+/// Of every instruction the one that follows it in a line that keeps its order.
+static std::vector<uint32_t> followers(const Impl &impl, Moves moves) {
+  std::vector<uint32_t> next(impl.code.size(), OrderTrials::kNone);
+  std::array<uint32_t, numQueues> last;
+  last.fill(OrderTrials::kNone);
+  for (uint32_t i = 0; i < impl.code.size(); ++i) {
+    const unsigned line = lineOf(impl, moves, i);
+    if (!isOrdered(line, moves))
+      continue;
+    if (last[line] != OrderTrials::kNone)
+      next[last[line]] = i;
+    last[line] = i;
+  }
+  return next;
 }
 
 /// The queue that an instruction goes to if it is the next one.
@@ -188,7 +229,7 @@ void Scheduler::release(uint32_t step) {
   while (!list.empty()) {
     const uint32_t now = list.pop_back_val();
     if (now < impl.code.size()) {
-      Line &line = lines[lineOf(now)];
+      Line &line = lines[lineOf(impl, moves, now)];
       if (!line.ordered)
         line.coming.push({ready[now], now});
       continue;
@@ -232,7 +273,7 @@ std::optional<Scheduler::Entry> Scheduler::candidate(Line &line,
 }
 
 void Scheduler::perform(uint32_t index) {
-  Line &line = lines[lineOf(index)];
+  Line &line = lines[lineOf(impl, moves, index)];
   if (line.ordered)
     ++line.next;
   else
@@ -263,11 +304,9 @@ void Scheduler::perform(uint32_t index) {
 
 bool Scheduler::run() {
   for (unsigned queue = 0; queue < numQueues; ++queue)
-    lines[queue].ordered =
-        keepsOrder(static_cast<isa::Queue>(queue)) ||
-        (moves == Moves::InOrder && isDma(queue) && queue != firstDma);
+    lines[queue].ordered = isOrdered(queue, moves);
   for (uint32_t i = 0; i < impl.code.size(); ++i)
-    if (Line &line = lines[lineOf(i)]; line.ordered)
+    if (Line &line = lines[lineOf(impl, moves, i)]; line.ordered)
       line.instructions.push_back(i);
   std::vector<uint32_t> free;
   for (uint32_t i = 0; i < graph.steps(); ++i)
@@ -307,13 +346,17 @@ OrderTrials::listSchedule(const ListRule &rule) const {
   const Impl &impl = state->impl;
   PlannedTensors tensors(impl, *state->rooms, {});
   const Graph graph(state->dependences, tensors);
-  std::vector<uint64_t> urgency = graph.heights(state->work);
-  if (urgency.empty())
-    return std::nullopt;
-  for (uint32_t i = 0; i < urgency.size(); ++i)
-    urgency[i] = rule.urgency == Urgency::Program
-                     ? i
-                     : ~scaled(urgency[i], impl.nodeOf(i), rule.seed);
+  std::vector<uint64_t> urgency;
+  if (rule.urgency == Urgency::Program) {
+    urgency.resize(graph.steps());
+    std::iota(urgency.begin(), urgency.end(), 0);
+  } else {
+    urgency = graph.heights(state->work, followers(impl, rule.moves));
+    if (urgency.empty())
+      return std::nullopt;
+    for (uint32_t i = 0; i < urgency.size(); ++i)
+      urgency[i] = ~scaled(urgency[i], impl.nodeOf(i), rule.seed);
+  }
   Scheduler scheduler(impl, graph, tensors, state->work, std::move(urgency),
                       rule.moves);
   if (!scheduler.run())

@@ -250,6 +250,38 @@ vec.map op=relu channels=4 n2=8 aType=f32 aOffset=4096 aStride2=4 dstType=f32 ds
   EXPECT_FALSE(emulator::listSchedule(program, dependences, {}).has_value());
 }
 
+TEST(Order, WhatAnOrderedQueueWaitsForIsAsUrgentAsAllThatFollowsInIt) {
+  // Two swaps of the array, of which only the second has a
+  // reader: what the first one waits for holds up both, so that it goes before
+  // the transfer that nobody waits for.
+  const container::Program program = assembleText(R"(
+.machine name=a1-tiny
+.memory dram=8192
+dma.fill queue=dma0 dstMem=sb dstBase=4096 n3=4 n4=1024 dstStride3=65536 dstStride4=1
+dma.fill queue=dma0 dstMem=sb n3=4 n4=32 dstStride3=65536 dstStride4=1
+pe.swap
+pe.swap
+vec.map op=relu channels=4 n2=512 aType=f32 aStride2=4 dstType=f32 dstOffset=8192 dstStride2=4
+)",
+                                                  false);
+  emulator::Dependences dependences;
+  dependences.pairs = {{1, 2, true}, {3, 4, true}};
+  dependences.steps = 5;
+  for (auto moves : {emulator::Moves::Free, emulator::Moves::Shared}) {
+    const auto order = emulator::listSchedule(
+        program, dependences, {emulator::Urgency::CriticalPath, moves});
+    ASSERT_TRUE(order.has_value());
+    const auto &places = order->instructions;
+    EXPECT_LT(llvm::find(places, 1u), llvm::find(places, 0u));
+  }
+  // A dependence against that order leaves nothing to choose.
+  dependences.pairs.push_back({3, 1, true});
+  EXPECT_FALSE(emulator::listSchedule(
+                   program, dependences,
+                   {emulator::Urgency::CriticalPath, emulator::Moves::Free})
+                   .has_value());
+}
+
 TEST(Order, SharedMovesGoToTheQueueThatIsFreeFirst) {
   // Three long transfers of one queue, which has three others beside it.
   const container::Program program = assembleText(R"(
