@@ -37,7 +37,6 @@ void PackedBuffer::reserve(size_t newSize) {
   bytes = alignUp(storage.get());
 }
 
-
 static size_t bytesOf(OperandWidth width) {
   return width == OperandWidth::Int16 ? 2 : 4;
 }
