@@ -27,7 +27,12 @@ def quantised(net, x, type="uint8"):
 
 
 def int_weights(net, shape, type):
-    """Weights of any value, but of half the range if they have a sign: on hosts
+    info = np.iinfo(type)
+    return net.constant(net.rng.integers(info.min, info.max + 1, shape).astype(type), "wq")
+
+
+def product_weights(net, shape, type):
+    """Weights of products of bytes: of half the range if they have a sign. On hosts
     without VNNI ONNX Runtime adds pairs of products of u8 and i8 in 16 bits,
     which saturate."""
     info = np.iinfo(type)
@@ -61,7 +66,7 @@ def qlinear_conv(net, x):
     net.work(n * outs * math.prod(shape) * depth)
     type = net.pick(["int8", "uint8"])
     ws, wz = parameters(net, outs, type, type == "int8" and net.chance(0.4))
-    operands = [q, s, z, int_weights(net, (outs, c // group, *win.kernel), type), ws, wz,
+    operands = [q, s, z, product_weights(net, (outs, c // group, *win.kernel), type), ws, wz,
                 net.number(0.02 * math.sqrt(depth)), zero(net, "uint8")]
     if net.chance(0.5):
         operands.append(net.constant(net.rng.integers(-2000, 2000, outs).astype(np.int32), "b"))
@@ -77,8 +82,8 @@ def qlinear_matmul(net, x):
     net.work(x.size * n)
     type = net.pick(["int8", "uint8"])
     ws, wz = parameters(net, n, type, False)
-    operands = [q, s, z, int_weights(net, (k, n), type), ws, wz, net.number(0.02 * math.sqrt(k)),
-                zero(net, "uint8")]
+    operands = [q, s, z, product_weights(net, (k, n), type), ws, wz,
+                net.number(0.02 * math.sqrt(k)), zero(net, "uint8")]
     y = net.node("QLinearMatMul", operands, x.shape[:-1] + (n,), "uint8")
     return dequantised(net, y, operands[6], operands[7])
 
