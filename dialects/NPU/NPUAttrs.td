@@ -83,6 +83,11 @@ def NPU_LayoutAttr : NPU_Attr<"Layout", "layout"> {
       DefaultValuedParameter<"int64_t", "0">:$pitch,
       OptionalParameter<"::ashlar::npu::SpreadAttr">:$spread,
       OptionalParameter<"::ashlar::npu::SpreadAttr">:$work_spread);
+  // One axis across partitions, worked on as it is stored.
+  let builders = [AttrBuilder<(ins "int64_t":$axis), [{
+    return $_get($_ctxt, axis, /*work_axis=*/std::nullopt, /*lanes=*/1,
+                 /*pitch=*/0, /*spread=*/SpreadAttr(), /*work_spread=*/SpreadAttr());
+  }]>];
   let assemblyFormat = "`<` struct(params) `>`";
   let genVerifyDecl = 1;
   let extraClassDeclaration = [{

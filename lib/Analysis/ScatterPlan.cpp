@@ -87,7 +87,7 @@ void addScatter(TileProblem &problem, Operation *op,
   scatter.data = std::move(data);
   scatter.cut = cut;
   scatter.drained = !countedResults(op->getOperand(0), machine).empty();
-  scatter.geometry = isa<npu::PeConvOp>(op)
+  scatter.geometry = llvm::isa<npu::PeConvOp>(op)
                          ? geometryOf(cast<npu::PeConvOp>(op))
                          : geometryOf(cast<npu::TcuConvOp>(op));
   if (static_cast<int64_t>(scatter.data.density.size()) != problem.channels)

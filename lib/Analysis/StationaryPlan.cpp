@@ -479,7 +479,7 @@ static int64_t mostTermsOf(Operation *op, const ProductShape &product) {
 ProductShape productShape(Operation *op) {
   ProductShape product;
   product.weightsMove = npu::hasStationaryActivations(op);
-  product.recordsOnly = isa<npu::TcuConvOp>(op);
+  product.recordsOnly = llvm::isa<npu::TcuConvOp>(op);
   if (auto conv = dyn_cast<npu::PeConvOp>(op)) {
     setConvShape(product, conv);
     product.packing = rowPacking(conv, conv.getPackedRows());
@@ -522,12 +522,11 @@ bool hasStreamedWeights(Operation *op) {
   if (!isProduct(op))
     return false;
   Operation *weights = op->getOperand(1).getDefiningOp();
-  if (!weights)
-    return false;
   // Integers are constants as they are; matrices per batch lie in memory.
-  if (isa<nn::ConstantOp>(weights))
-    return !isa<npu::PeMatmulOp>(op) || shapeOf(op->getOperand(1)).size() == 2;
-  return weights->hasAttr("weights");
+  if (llvm::isa_and_nonnull<nn::ConstantOp>(weights))
+    return !llvm::isa<npu::PeMatmulOp>(op) ||
+           shapeOf(op->getOperand(1)).size() == 2;
+  return weights && weights->hasAttr("weights");
 }
 
 int64_t chunkBytes(const ColumnTile &column, int64_t elementBytes) {

@@ -183,8 +183,8 @@ void addTurnScratch(TilingModel &model, Operation *op) {
   model.tileAxes.clear();
   int64_t axis = model.resultAxis;
   StorageType x = storageOf(op->getOperand(0));
-  int64_t channels =
-      shapeOf(op->getOperand(0))[isa<npu::PeConvOp>(op) ? 1 : x.blockAxis];
+  int64_t channels = shapeOf(
+      op->getOperand(0))[llvm::isa<npu::PeConvOp>(op) ? 1 : x.blockAxis];
   int64_t taps = productShape(op).taps;
   bool gathers = gathersActivations(op);
   bool blocks = npu::transposesBlocks(op);
@@ -245,7 +245,7 @@ TilingModel convModel(Op op, const machine::Description &machine) {
     return model;
   }
   addDrainScratch(model, model.resultShape[1], machine);
-  if (isa<npu::PeConvOp>(op))
+  if (llvm::isa<npu::PeConvOp>(op))
     addOutputCut(model, machine);
   return model;
 }

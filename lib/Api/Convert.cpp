@@ -34,7 +34,7 @@ llvm::Expected<support::HostTensor> copyArray(const api::ArrayView &view) {
                      "array '{}' has the element type {}, expected 0 to {}",
                      view.name, number, support::numElementTypes - 1);
   support::HostTensor tensor;
-  tensor.type = static_cast<ElementType>(number);
+  tensor.type = static_cast<support::ElementType>(number);
   tensor.shape.assign(view.shape.begin(), view.shape.end());
   const std::string text = support::describe(tensor.type, tensor.shape);
   const std::optional<uint64_t> count = support::countElements(tensor.shape);

@@ -4,27 +4,19 @@
 // divided only where a box of it crosses the boundary between two banks.
 
 #include "ashlar/Machine/Ports.h"
+#include "Saturating.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/MathExtras.h"
 #include <algorithm>
 
 using namespace ashlar::machine;
+using namespace ashlar::machine::saturating;
 
 namespace {
 
 /// Boxes of one dimension that may cross one boundary, over all dimensions; a
 /// pattern with more is not followed.
 constexpr uint64_t mostCrossings = 4096;
-
-uint64_t limited(uint64_t value) { return std::min(value, maxCycles); }
-
-uint64_t times(uint64_t a, uint64_t b) {
-  return limited(llvm::SaturatingMultiply(a, b));
-}
-
-uint64_t divideUp(uint64_t a, uint64_t b) {
-  return llvm::divideCeil(a, std::max<uint64_t>(b, 1));
-}
 
 struct Loop {
   uint64_t count;
@@ -42,22 +34,22 @@ struct Normal {
   uint64_t runs() const {
     uint64_t product = repeats;
     for (const Loop &loop : loops)
-      product = times(product, loop.count);
+      product = mul(product, loop.count);
     return product;
   }
   /// Bytes from the first to the last of the loops from \p first on.
   uint64_t extent(size_t first) const {
     uint64_t bytes = run;
     for (const Loop &loop : llvm::drop_begin(loops, first))
-      bytes = limited(bytes + times(loop.count - 1, loop.stride));
+      bytes = limited(bytes + mul(loop.count - 1, loop.stride));
     return bytes;
   }
   /// How many runs may cross a boundary, at most.
   uint64_t crossings() const {
     uint64_t product = 1;
     for (size_t i = 0; i < loops.size(); ++i)
-      product = times(product, std::min(loops[i].count,
-                                        extent(i + 1) / loops[i].stride + 1));
+      product = mul(product, std::min(loops[i].count,
+                                      extent(i + 1) / loops[i].stride + 1));
     return product;
   }
 };
@@ -72,7 +64,7 @@ Normal::Normal(const PortPattern &pattern, uint64_t rowBytes)
     const uint64_t count = pattern.counts[i];
     const int64_t stride = pattern.strides[i];
     if (stride == 0)
-      repeats = times(repeats, count);
+      repeats = mul(repeats, count);
     else if (count > 1)
       loops.push_back(
           {count, static_cast<uint64_t>(stride < 0 ? -stride : stride)});
@@ -108,7 +100,7 @@ public:
     runs.resize(loops + 1, normal.repeats);
     extents.resize(loops + 1, normal.run);
     for (size_t i = loops; i-- > 0;) {
-      runs[i] = times(runs[i + 1], normal.loops[i].count);
+      runs[i] = mul(runs[i + 1], normal.loops[i].count);
       extents[i] = normal.extent(i);
     }
   }
@@ -127,7 +119,7 @@ public:
 
   /// All accesses in every cell of [base, base + bytes).
   void everywhere(uint64_t base, uint64_t bytes) {
-    const uint64_t accesses = times(runs[0], divideUp(normal.run, port));
+    const uint64_t accesses = mul(runs[0], ceilDiv(normal.run, port));
     for (uint64_t at = base, end = std::min(base + bytes, last); at < end;) {
       const Cell cell = cellOf(at);
       add(cell.number, accesses);
@@ -153,7 +145,7 @@ private:
   void box(size_t dim, uint64_t base) {
     Cell cell = cellOf(base);
     if (base + extents[dim] <= cell.end || base >= last)
-      return add(cell.number, times(runs[dim], divideUp(normal.run, port)));
+      return add(cell.number, mul(runs[dim], ceilDiv(normal.run, port)));
     if (dim == normal.loops.size())
       return cutRun(base);
     const Loop &loop = normal.loops[dim];
@@ -171,7 +163,7 @@ private:
         whole = 1;
       } else {
         add(cell.number,
-            times(whole, times(runs[dim + 1], divideUp(normal.run, port))));
+            mul(whole, mul(runs[dim + 1], ceilDiv(normal.run, port))));
       }
       i += whole;
       base += whole * loop.stride;
@@ -184,7 +176,7 @@ private:
     while (base < end) {
       const Cell cell = cellOf(base);
       const uint64_t here = std::min(cell.end, end) - base;
-      add(cell.number, times(normal.repeats, divideUp(here, port)));
+      add(cell.number, mul(normal.repeats, ceilDiv(here, port)));
       base += here;
     }
   }
@@ -210,7 +202,7 @@ bool dropPartitionLoops(Normal &normal, uint64_t row) {
     }
     if (loop.stride < next)
       return false;
-    next = times(loop.stride, loop.count);
+    next = mul(loop.stride, loop.count);
   }
   inner.base %= static_cast<int64_t>(row);
   if (static_cast<uint64_t>(inner.base) + inner.extent(0) > row)
@@ -270,12 +262,12 @@ void ashlar::machine::addLinearAccesses(const Description &machine,
 uint64_t ashlar::machine::portAccesses(const Description &machine,
                                        const PortPattern &pattern) {
   const Normal normal(pattern, 0);
-  return times(normal.runs(), divideUp(normal.run, machine.sb.portBytes));
+  return mul(normal.runs(), ceilDiv(normal.run, machine.sb.portBytes));
 }
 
 uint64_t ashlar::machine::bankCycles(const Description &machine,
                                      uint64_t accesses) {
-  return divideUp(accesses, machine.sb.ports);
+  return ceilDiv(accesses, machine.sb.ports);
 }
 
 Timing ashlar::machine::withPorts(Timing timing, uint64_t cycles) {

@@ -13,18 +13,20 @@
 
 namespace ashlar::machine::saturating {
 
+inline uint64_t limited(uint64_t value) { return std::min(value, maxCycles); }
+
 inline uint64_t mul(uint64_t a, uint64_t b) {
   uint64_t result;
   if (__builtin_mul_overflow(a, b, &result))
     return maxCycles;
-  return std::min(result, maxCycles);
+  return limited(result);
 }
 
 inline uint64_t add(uint64_t a, uint64_t b) {
   uint64_t result;
   if (__builtin_add_overflow(a, b, &result))
     return maxCycles;
-  return std::min(result, maxCycles);
+  return limited(result);
 }
 
 /// ceil(a / b). A zero divisor cannot pass validate(); treating it as one

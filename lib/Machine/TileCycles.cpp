@@ -2,18 +2,14 @@
 //
 // Cycles of the sparse cluster in tile mode (docs/Machine.md 7).
 
+#include "Saturating.h"
 #include "ashlar/Machine/Cycles.h"
-#include "ashlar/Support/CheckedMath.h"
 #include "llvm/ADT/STLExtras.h"
 #include <algorithm>
 
 using namespace ashlar;
 using namespace ashlar::machine;
-using support::ceilDiv;
-
-static uint64_t limited(std::optional<uint64_t> cycles) {
-  return std::min(cycles.value_or(maxCycles), maxCycles);
-}
+using namespace ashlar::machine::saturating;
 
 Timing machine::tileLoad(const Description &machine, uint64_t bytes,
                          uint64_t runs, uint64_t mostBytes) {
@@ -30,8 +26,7 @@ TileStep machine::tileStep(const Description &machine, uint64_t lanes,
   TileStep step;
   const uint64_t rows =
       std::max<uint64_t>(1, lanes / std::max<uint64_t>(1, pitch));
-  step.steps =
-      limited(support::checkedMul(ceilDiv(cols, lanes), ceilDiv(lines, rows)));
+  step.steps = mul(ceilDiv(cols, lanes), ceilDiv(lines, rows));
   const uint64_t together = std::min(rows, std::max<uint64_t>(1, lines));
   step.window = (together - 1) * pitch + std::min(cols, lanes);
   if (lines > 0 && pitch > 0 && lines <= lanes / pitch)
@@ -61,15 +56,14 @@ uint64_t machine::bankSums(const Description &machine,
 uint64_t machine::tilePeriod(const Description &machine, const TileStep &step,
                              uint64_t passes) {
   const uint64_t sums = bankSums(machine, {0}, step.window);
-  return limited(support::checkedMul(
-      limited(support::checkedMul(step.steps, passes)), sums));
+  return mul(mul(step.steps, passes), sums);
 }
 
 bool machine::kernelsAlternate(const Description &machine, const TileStep &step,
                                uint64_t passes) {
   // Whatever banks there are: then more of them are never slower. A unit
   // without a tile has nothing to wait for.
-  const uint64_t cycles = limited(support::checkedMul(step.steps, passes));
+  const uint64_t cycles = mul(step.steps, passes);
   return cycles > 0 && machine.sparse.accumulateLatency > cycles;
 }
 
@@ -141,9 +135,6 @@ static double perStep(const Description &machine, const TileStep &step) {
 uint64_t machine::tileChannel(const Description &machine, const TileStep &step,
                               uint64_t passes, const ChannelCrowd &crowd) {
   const uint64_t period = tilePeriod(machine, step, passes);
-  auto product = [](uint64_t a, uint64_t b) {
-    return limited(support::checkedMul(a, b));
-  };
   if (crowd.entries == 0)
     return 0;
   // Sums of one kernel do not compete with each other; of those of a channel
@@ -157,12 +148,12 @@ uint64_t machine::tileChannel(const Description &machine, const TileStep &step,
   const double rate = most - (most - perStep(machine, step)) * others;
   const uint64_t steps = std::max(ceilDiv(crowd.entries, step.coefficients),
                                   static_cast<uint64_t>(entries / rate + 0.5));
-  uint64_t cycles = product(steps, period);
+  uint64_t cycles = mul(steps, period);
   if (alternate)
     cycles = std::max(
-        cycles, product(crowd.most - 1, machine.sparse.accumulateLatency) +
-                    product(ceilDiv(crowd.fullest, step.coefficients), period));
-  return std::min(cycles, maxCycles);
+        cycles, add(mul(crowd.most - 1, machine.sparse.accumulateLatency),
+                    mul(ceilDiv(crowd.fullest, step.coefficients), period)));
+  return limited(cycles);
 }
 
 uint64_t machine::routedRun(const Description &machine, uint64_t cycles,
@@ -187,8 +178,7 @@ Timing machine::tileInit(const Description &machine, uint64_t regions,
                          uint64_t count, bool fromMemory) {
   if (!fromMemory)
     return {1, 1, 0};
-  const uint64_t cycles = limited(
-      support::checkedMul(regions, ceilDiv(count, leastLanes(machine))));
+  const uint64_t cycles = mul(regions, ceilDiv(count, leastLanes(machine)));
   return {cycles, cycles, 0};
 }
 
@@ -203,7 +193,7 @@ Timing machine::countPass(const Description &machine, uint64_t bytes) {
 Timing machine::cutTiles(const Description &machine, uint64_t counters,
                          uint64_t probes) {
   const uint64_t pass = ceilDiv(counters, machine.sparse.countsPerCycle);
-  const uint64_t cycles = limited(support::checkedAdd(
-      pass + machine.sparse.partCycles, std::min(probes, maxCycles)));
+  const uint64_t cycles =
+      add(pass + machine.sparse.partCycles, limited(probes));
   return {cycles, cycles, 0};
 }

@@ -3,25 +3,14 @@
 // Costs of transposes, from the formulas of single instructions.
 
 #include "ashlar/Machine/Transposes.h"
+#include "Saturating.h"
 
 #include <algorithm>
 #include <array>
 #include <vector>
 
 using namespace ashlar::machine;
-
-/// Limits keep hostile extents from wrapping: sums of a few stay in 64 bits.
-static uint64_t limited(uint64_t cycles) { return std::min(cycles, maxCycles); }
-
-static uint64_t times(uint64_t a, uint64_t b) {
-  uint64_t result;
-  return __builtin_mul_overflow(a, b, &result) ? maxCycles : limited(result);
-}
-
-static uint64_t divideUp(uint64_t a, uint64_t b) {
-  b = std::max<uint64_t>(b, 1);
-  return a / b + (a % b != 0);
-}
+using namespace ashlar::machine::saturating;
 
 uint64_t ashlar::machine::transposeWaves(uint64_t rows, uint64_t cols) {
   return rows == 0 || cols == 0 ? 0 : limited(rows) + limited(cols) - 1;
@@ -51,7 +40,7 @@ uint64_t ashlar::machine::transposeRows(const Description &machine) {
 
 uint64_t ashlar::machine::blockCount(uint64_t m, uint64_t n, uint64_t p,
                                      uint64_t q) {
-  return times(divideUp(m, p), divideUp(n, q));
+  return mul(ceilDiv(m, p), ceilDiv(n, q));
 }
 
 uint64_t ashlar::machine::rowLead(uint64_t steps) {
@@ -66,14 +55,14 @@ Timing ashlar::machine::actDrainColumns(const Description &machine,
                                         uint64_t columns, uint64_t entries,
                                         VecCost cost) {
   const uint64_t lanes = std::max<uint64_t>(machine.act.lanes, 1);
-  const uint64_t groups = divideUp(std::max<uint64_t>(columns, 1), lanes);
+  const uint64_t groups = ceilDiv(std::max<uint64_t>(columns, 1), lanes);
   const uint64_t last = std::max<uint64_t>(columns, 1) - (groups - 1) * lanes;
-  const uint64_t column = times(entries, actClassCycles(machine, cost));
+  const uint64_t column = mul(entries, actClassCycles(machine, cost));
   Timing timing;
   // A lane takes its next column when it has moved the last one and the column
   // is complete, one cycle after its neighbour's.
   timing.issue =
-      limited(times(groups - 1, std::max(column, lanes)) + column + last - 1);
+      limited(mul(groups - 1, std::max(column, lanes)) + column + last - 1);
   timing.issue =
       std::max(timing.issue, psumReadCycles(machine, columns, entries));
   timing.complete = limited(timing.issue + machine.act.latency);
@@ -81,7 +70,7 @@ Timing ashlar::machine::actDrainColumns(const Description &machine,
 }
 
 uint64_t TransposeTerms::total() const {
-  return limited(times(planes, limited(load + cells + drain)) + latency);
+  return limited(mul(planes, limited(load + cells + drain)) + latency);
 }
 
 TransposeTerms ashlar::machine::transposeTile(const Description &machine,
@@ -92,7 +81,7 @@ TransposeTerms ashlar::machine::transposeTile(const Description &machine,
   terms.planes = byPlanes ? elementBytes : 1;
   terms.load = peLoad(machine, rows, byPlanes ? 1 : elementBytes).complete;
   const uint64_t passes = byPlanes ? pePasses(machine, 8, 8) : 1;
-  terms.stream = times(rows, passes);
+  terms.stream = mul(rows, passes);
   terms.cells = peMatmul(machine, rows, passes, cols).complete;
   terms.drain = actDrain(machine, cols, rows).issue;
   terms.latency = machine.act.latency;
@@ -176,7 +165,7 @@ uint64_t ashlar::machine::transposeTiles(const Description &machine,
   }
   const uint64_t each = pipeline.cycles() - before;
   return limited(pipeline.cycles() +
-                 times(planes - std::min(planes, enough), each));
+                 mul(planes - std::min(planes, enough), each));
 }
 
 namespace {
@@ -190,7 +179,7 @@ public:
         partition(machine.sb.bytesPerPartition) {
     const auto step = static_cast<int64_t>(elementBytes);
     const auto next = static_cast<int64_t>(partition);
-    dense = {static_cast<int64_t>(times(n, elementBytes)), step};
+    dense = {static_cast<int64_t>(mul(n, elementBytes)), step};
     rows = {next, step};
     columns = {step, next};
   }

@@ -4,6 +4,7 @@
 
 #include "ashlar/Support/Npy.h"
 #include "ByteReader.h"
+#include "Malformed.h"
 #include "ashlar/Support/CheckedMath.h"
 #include "ashlar/Support/FileIO.h"
 
@@ -25,13 +26,6 @@ struct Header {
   bool fortranOrder = false;
   llvm::SmallVector<int64_t> shape;
 };
-
-template <typename... Args>
-llvm::Error malformed(llvm::StringRef what, fmt::format_string<Args...> format,
-                      Args &&...args) {
-  return makeError(ErrorClass::Malformed, "{}: {}", what.str(),
-                   fmt::vformat(format, fmt::make_format_args(args...)));
-}
 
 /// Reads the subset of Python literals that numpy writes.
 class HeaderParser {

@@ -6,6 +6,7 @@
 
 #include "ashlar/Support/Npz.h"
 #include "ByteReader.h"
+#include "Malformed.h"
 #include "ashlar/Support/CheckedMath.h"
 #include "ashlar/Support/FileIO.h"
 #include "ashlar/Support/Npy.h"
@@ -30,13 +31,6 @@ constexpr uint16_t date1980 = 0x0021;
 
 /// Deflate expands at most 1032 to 1.
 constexpr uint64_t maxRatio = 1032;
-
-template <typename... Args>
-llvm::Error malformed(llvm::StringRef what, fmt::format_string<Args...> format,
-                      Args &&...args) {
-  return makeError(ErrorClass::Malformed, "{}: {}", what.str(),
-                   fmt::vformat(format, fmt::make_format_args(args...)));
-}
 
 struct Member {
   std::string name;

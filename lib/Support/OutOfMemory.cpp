@@ -126,7 +126,7 @@ void onTerminate() {
 
 } // namespace
 
-void support::outOfMemory(size_t bytes, const char *what) {
+void ashlar::support::outOfMemory(size_t bytes, const char *what) {
   char request[64] = "";
   if (bytes != 0)
     std::snprintf(request, sizeof request, ": %zu bytes requested", bytes);
@@ -134,7 +134,7 @@ void support::outOfMemory(size_t bytes, const char *what) {
           usedBytes(), what ? " (" : "", what ? what : "", what ? ")" : "");
 }
 
-void support::guardMemory(const char *tool) {
+void ashlar::support::guardMemory(const char *tool) {
   toolName = tool;
   std::set_terminate(onTerminate);
   llvm::install_bad_alloc_error_handler(onBadAlloc);

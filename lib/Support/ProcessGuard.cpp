@@ -24,7 +24,7 @@ namespace {
 /// far below the stack; the kernel keeps as much free of other mappings.
 constexpr uintptr_t reach = 1 << 20;
 
-const char *toolName = "";
+const char *guardedTool = "";
 uintptr_t stackEnd = 0;   ///< Lowest address that the stack may ever have.
 uintptr_t stackBegin = 0; ///< Where it is called from.
 struct sigaction before;
@@ -42,14 +42,14 @@ void onFault(int, siginfo_t *info, void *) {
   // Within the limit, but the system has no page for it.
   if (address > stackEnd + reach && address < stackBegin &&
       info->si_code == SEGV_MAPERR)
-    support::outOfMemory(static_cast<size_t>(stackBegin - address),
-                         "for the stack");
+    ashlar::support::outOfMemory(static_cast<size_t>(stackBegin - address),
+                                 "for the stack");
   if (address + reach < stackEnd || address > stackEnd + reach) {
     // Runs the faulting instruction again, for the handler before this one.
     sigaction(SIGSEGV, &before, nullptr);
     return;
   }
-  say(toolName);
+  say(guardedTool);
   say(": error: the input nests too deeply: it needs more stack than there "
       "is\n");
   _exit(static_cast<int>(ErrorClass::Malformed));
@@ -63,7 +63,7 @@ void onExit(int status, void *) {
   llvm::errs().clear_error();
   if (!failure || failure == std::errc::broken_pipe || status != 0)
     return;
-  say(toolName);
+  say(guardedTool);
   say(": error: cannot write to standard output: ");
   say(failure.message().c_str());
   say("\n");
@@ -72,8 +72,8 @@ void onExit(int status, void *) {
 
 } // namespace
 
-void support::guardProcess(const char *tool) {
-  toolName = tool;
+void ashlar::support::guardProcess(const char *tool) {
+  guardedTool = tool;
   guardMemory(tool);
   takeSignals();
   // Made before the handler is registered, they are destroyed after it.

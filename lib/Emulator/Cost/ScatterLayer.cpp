@@ -10,9 +10,10 @@
 #include <algorithm>
 #include <map>
 
-using namespace ashlar::partition;
-
 namespace ashlar::emulator {
+
+using partition::CountMap;
+using partition::Geometry;
 
 CountMap ScatterLayer::counts() const {
   CountMap map =
@@ -43,24 +44,25 @@ struct Place {
   int64_t shift = 0;
 };
 
-Place tapPlace(const Axis &axis, int64_t tap) {
+Place tapPlace(const partition::Axis &axis, int64_t tap) {
   return {tap * axis.dilation % axis.stride, tap * axis.dilation / axis.stride};
 }
 
-Place dataPlace(const Axis &axis, int64_t position) {
+Place dataPlace(const partition::Axis &axis, int64_t position) {
   int64_t padded = position + axis.padBefore;
   return {padded % axis.stride, padded / axis.stride};
 }
 
 /// Largest shift + 1 over the taps: extent of a phase's kernel.
-int32_t shiftExtent(const Axis &axis) {
+int32_t shiftExtent(const partition::Axis &axis) {
   return int32_t(tapPlace(axis, axis.kernel - 1).shift + 1);
 }
 
 class TileRun {
 public:
-  TileRun(const ScatterLayer &layer, const ScatterPlan &plan, const Tile &tile,
-          ScatterCounters &counters, ScatterResult &result)
+  TileRun(const ScatterLayer &layer, const ScatterPlan &plan,
+          const partition::Tile &tile, ScatterCounters &counters,
+          ScatterResult &result)
       : layer(layer), plan(plan), tile(tile), counters(counters),
         result(result),
         kernel{shiftExtent(layer.geometry.y), shiftExtent(layer.geometry.x)} {}
@@ -89,7 +91,7 @@ private:
     int64_t rows = plan.blockRows ? plan.blockRows : kernel.rows;
     int64_t cols = plan.blockCols ? plan.blockCols : kernel.cols;
     std::map<Key, std::vector<ScatterItem>> blocks;
-    const Box &box = tile.input;
+    const partition::Box &box = tile.input;
     for (int64_t y = box.y0; y < box.y().end; ++y)
       for (int64_t x = box.x0; x < box.x().end; ++x) {
         int64_t value = layer.data[(c * g.y.in + y) * g.x.in + x];
@@ -137,7 +139,7 @@ private:
   /// Adds to the result if it is the unit's own; planes of disjoint operand
   /// tiles are added where they overlap.
   void add(int64_t z, int64_t y, int64_t x, int64_t value) {
-    auto inside = [](int64_t v, Range range) {
+    auto inside = [](int64_t v, partition::Range range) {
       return v >= range.begin && v < range.end;
     };
     if (!inside(y, tile.output.y()) || !inside(x, tile.output.x())) {
@@ -150,7 +152,7 @@ private:
 
   const ScatterLayer &layer;
   const ScatterPlan &plan;
-  const Tile &tile;
+  const partition::Tile &tile;
   ScatterCounters &counters;
   ScatterResult &result;
   ScatterKernel kernel;
@@ -158,10 +160,11 @@ private:
 
 /// Results that more than one tile writes, beyond the first writer: what the
 /// combination of partial planes moves.
-uint64_t combinedResults(const ScatterLayer &layer, const Partition &tiles) {
+uint64_t combinedResults(const ScatterLayer &layer,
+                         const partition::Partition &tiles) {
   CountMap writers =
       CountMap::zeros(layer.geometry.y.out, layer.geometry.x.out);
-  for (const Tile &tile : tiles.tiles)
+  for (const partition::Tile &tile : tiles.tiles)
     for (int64_t y = tile.output.y0; y < tile.output.y().end; ++y)
       for (int64_t x = tile.output.x0; x < tile.output.x().end; ++x)
         ++writers.at(y, x);
@@ -180,7 +183,7 @@ llvm::Expected<ScatterResult> runScatter(const ScatterLayer &layer,
       layer.results * layer.geometry.y.out * layer.geometry.x.out, 0);
   result.units.resize(plan.tiles.tiles.size());
   for (size_t i = 0; i < plan.tiles.tiles.size(); ++i) {
-    const Tile &tile = plan.tiles.tiles[i];
+    const partition::Tile &tile = plan.tiles.tiles[i];
     size_t unit = plan.owner.empty() ? i : plan.owner[i];
     if (tile.core.empty())
       continue;
@@ -190,7 +193,7 @@ llvm::Expected<ScatterResult> runScatter(const ScatterLayer &layer,
   }
   for (const ScatterCounters &unit : result.units)
     result.total.add(unit);
-  if (plan.halo == Halo::None)
+  if (plan.halo == partition::Halo::None)
     result.total.combined = combinedResults(layer, plan.tiles);
   return result;
 }

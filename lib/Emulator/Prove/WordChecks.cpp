@@ -6,6 +6,7 @@
 #include "../State/Pattern.h"
 #include "../State/TensorView.h"
 #include "../State/Words.h"
+#include "FieldRules.h"
 #include <algorithm>
 #include <fmt/format.h>
 
@@ -17,13 +18,6 @@ using isa::OperandMode;
 using isa::Orientation;
 using isa::Space;
 using machine::Description;
-using Result = std::optional<Finding>;
-
-template <typename... Args>
-static Result bad(fmt::format_string<Args...> format, Args &&...args) {
-  return Finding{FaultKind::BadField,
-                 fmt::format(format, std::forward<Args>(args)...)};
-}
 
 //===- Fields -------------------------------------------------------------===//
 

@@ -4,6 +4,7 @@
 // side in the order of their starts, and each takes the most urgent of the
 // instructions whose dependences are met.
 
+#include "OrderedQueue.h"
 #include "Trials.h"
 #include "llvm/ADT/STLExtras.h"
 #include <array>
@@ -16,13 +17,11 @@ using namespace ashlar::emulator;
 namespace {
 
 using Impl = LoadedProgram::Impl;
-constexpr auto peQueue = static_cast<unsigned>(isa::Queue::Pe);
 constexpr auto firstDma = static_cast<unsigned>(isa::Queue::Dma0);
 constexpr unsigned numDmaQueues = 4;
 constexpr bool isDma(unsigned queue) {
   return queue >= firstDma && queue < firstDma + numDmaQueues;
 }
-constexpr auto loadQueue = static_cast<unsigned>(isa::Queue::Peload);
 
 /// The dependences by step, with those of planned tensors.
 class Graph {
@@ -180,14 +179,11 @@ bool emulator::keepsOrder(isa::Queue queue) {
   }
 }
 
-/// With one stationary set, the program's order of loads and streams says which
-/// weights a stream uses.
+/// The line of an instruction: copies that go to any queue have one together.
 static unsigned lineOf(const Impl &impl, Moves moves, uint32_t index) {
-  const unsigned queue = impl.queues[index];
-  if (moves == Moves::Shared && isDma(queue))
+  if (moves == Moves::Shared && isDma(impl.queues[index]))
     return firstDma;
-  return queue == loadQueue && !impl.program.machine.pe.shadowSet ? peQueue
-                                                                  : queue;
+  return orderedQueue(impl, index);
 }
 
 static bool isOrdered(unsigned line, Moves moves) {

@@ -5,6 +5,7 @@
 
 #include "ashlar/Emulator/Order.h"
 
+#include "OrderedQueue.h"
 #include "PlannedTensors.h"
 #include "Prediction.h"
 #include "llvm/ADT/STLExtras.h"
@@ -16,12 +17,10 @@ using namespace ashlar::emulator;
 namespace {
 
 using Impl = LoadedProgram::Impl;
-constexpr auto peQueue = static_cast<unsigned>(isa::Queue::Pe);
-constexpr auto loadQueue = static_cast<unsigned>(isa::Queue::Peload);
 
-class Scheduler {
+class EarliestFirst {
 public:
-  Scheduler(const Impl &impl, PlannedTensors &tensors)
+  EarliestFirst(const Impl &impl, PlannedTensors &tensors)
       : impl(impl), machine(impl.program.machine), tensors(tensors),
         servers(machine) {}
 
@@ -57,7 +56,7 @@ private:
 
 /// Finds out when the next operation of a line could start; false if it waits
 /// for a signal that is not known yet, or for others to make a planned tensor.
-bool Scheduler::canStart(Line &line) const {
+bool EarliestFirst::canStart(Line &line) const {
   llvm::SmallVector<uint32_t, 8> taken; // semaphores, once for each wait
   uint64_t start = 0;
   for (size_t i = line.next; i < line.instructions.size(); ++i) {
@@ -83,7 +82,7 @@ bool Scheduler::canStart(Line &line) const {
   return true;
 }
 
-void Scheduler::perform(uint32_t index) {
+void EarliestFirst::perform(uint32_t index) {
   Queue &queue = queues[impl.queues[index]];
   tensors.ran(index, static_cast<uint32_t>(order.size()));
   order.push_back(index);
@@ -112,7 +111,7 @@ void Scheduler::perform(uint32_t index) {
 }
 
 /// The waits of a line, its next operation and the signals that follow.
-void Scheduler::advance(Line &line) {
+void EarliestFirst::advance(Line &line) {
   bool performed = false;
   for (; line.next < line.instructions.size(); ++line.next) {
     const uint32_t index = line.instructions[line.next];
@@ -126,15 +125,10 @@ void Scheduler::advance(Line &line) {
   }
 }
 
-std::optional<std::vector<uint32_t>> Scheduler::run() {
+std::optional<std::vector<uint32_t>> EarliestFirst::run() {
   work = measure(impl);
-  for (uint32_t i = 0; i < impl.code.size(); ++i) {
-    // With one stationary set the program's order of loads and streams says
-    // which set a stream uses.
-    const unsigned queue = impl.queues[i];
-    lines[queue == loadQueue && !machine.pe.shadowSet ? peQueue : queue]
-        .instructions.push_back(i);
-  }
+  for (uint32_t i = 0; i < impl.code.size(); ++i)
+    lines[orderedQueue(impl, i)].instructions.push_back(i);
   order.reserve(impl.code.size());
   while (order.size() < impl.code.size()) {
     Line *first = nullptr;
@@ -183,7 +177,8 @@ static void reorder(const Impl &old, llvm::ArrayRef<uint32_t> order,
 
 static std::optional<ProgramOrder> orderByStart(const Impl &old,
                                                 PlannedTensors tensors) {
-  std::optional<std::vector<uint32_t>> order = Scheduler(old, tensors).run();
+  std::optional<std::vector<uint32_t>> order =
+      EarliestFirst(old, tensors).run();
   if (!order)
     return std::nullopt;
   Impl changed;

@@ -77,6 +77,8 @@ public:
   std::nullptr_t fail(llvm::Error error, ErrorClass foreign);
 
   mlir::MLIRContext *context() const { return b.getContext(); }
+  /// int64, which ONNX has for indices.
+  Type indexType() const { return b.getI64Type(); }
 
   /// Records an error and gives false if a tensor of `shape` is too large.
   bool checkShape(ShapeRef shape);

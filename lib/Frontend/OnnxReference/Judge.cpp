@@ -4,6 +4,7 @@
 // the whole value.
 
 #include "Judge.h"
+#include "Walk.h"
 
 #include <cmath>
 
@@ -11,10 +12,6 @@ using namespace ashlar;
 using namespace ashlar::onnxref;
 
 namespace {
-
-double numberAt(const Tensor &x, int64_t i) {
-  return x.isFloat() ? x.floats[i] : static_cast<double>(x.ints[i]);
-}
 
 /// 0 for equal infinities and two NaN, infinite for one NaN.
 double distance(const Tensor &a, const Tensor &b, int64_t i) {

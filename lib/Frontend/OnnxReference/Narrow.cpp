@@ -30,7 +30,7 @@ double nextAfterLargest(const NarrowType &type) {
   return 2 * type.largest - below;
 }
 
-int64_t wrapped(int64_t value, const NarrowType &type) {
+int64_t lowBits(int64_t value, const NarrowType &type) {
   const auto modulus = static_cast<int64_t>(countOf(type));
   int64_t rest = value % modulus;
   if (rest < 0)
@@ -114,7 +114,7 @@ Tensor onnxref::toNarrow(const Tensor &x, const NarrowType &type, bool saturate,
     else if (x.type == support::ElementType::Bool)
       y.ints[i] = x.ints[i];
     else
-      y.ints[i] = wrapped(x.isFloat() ? static_cast<int64_t>(std::min(
+      y.ints[i] = lowBits(x.isFloat() ? static_cast<int64_t>(std::min(
                                             std::max(value, -0x1p30), 0x1p30))
                                       : x.ints[i],
                           type);

@@ -89,10 +89,6 @@ int64_t saturated(double x, ElementType type) {
 
 Tensor zeroOf(ElementType type) { return Tensor(type, {}); }
 
-double numberAt(const Tensor &x, int64_t i) {
-  return x.isFloat() ? x.floats[i] : static_cast<double>(x.ints[i]);
-}
-
 /// saturate(round(x / scale) + zero).
 Tensor quantised(Call &call, const Tensor &x, const Tensor &scale,
                  const Tensor &zero, ElementType type, int64_t axis,

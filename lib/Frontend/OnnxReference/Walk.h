@@ -77,6 +77,11 @@ Tensor broadcastTo(const Tensor &x, ArrayRef<int64_t> shape);
 /// The same elements under another shape of as many.
 Tensor reshaped(const Tensor &x, ArrayRef<int64_t> shape);
 
+/// An element as a double.
+inline double numberAt(const Tensor &x, int64_t i) {
+  return x.isFloat() ? x.floats[i] : static_cast<double>(x.ints[i]);
+}
+
 /// Integers of a result wrapped to the width of its type; floats stay.
 Tensor wrapped(Tensor tensor);
 

@@ -11,7 +11,7 @@
 
 using namespace ashlar;
 using namespace ashlar::numerics;
-using support::ElementType;
+using ashlar::support::ElementType;
 
 int64_t numerics::orderKey(double value) {
   if (value != value)
@@ -38,10 +38,10 @@ int64_t keyAt(ElementType type, const uint8_t *at) {
     return orderKey(read<double>(at));
   case ElementType::F16:
     return orderKey(
-        static_cast<double>(support::halfToFloat(read<uint16_t>(at))));
+        static_cast<double>(ashlar::support::halfToFloat(read<uint16_t>(at))));
   case ElementType::BF16:
-    return orderKey(
-        static_cast<double>(support::bfloatToFloat(read<uint16_t>(at))));
+    return orderKey(static_cast<double>(
+        ashlar::support::bfloatToFloat(read<uint16_t>(at))));
   case ElementType::I8:
     return read<int8_t>(at);
   case ElementType::U8:

@@ -9,7 +9,6 @@ namespace {
 
 using llvm::json::Array;
 using llvm::json::Object;
-using llvm::json::Value;
 
 Object keyValue(llvm::StringRef key, llvm::StringRef value) {
   // Names of a model need not be UTF-8.
@@ -17,7 +16,7 @@ Object keyValue(llvm::StringRef key, llvm::StringRef value) {
                 {"value", llvm::json::fixUTF8(value)}};
 }
 
-Value toJson(const Node &node) {
+llvm::json::Value toJson(const Node &node) {
   Object result{{"id", llvm::json::fixUTF8(node.id)},
                 {"label", llvm::json::fixUTF8(node.label)},
                 {"namespace", llvm::json::fixUTF8(node.space)}};

@@ -45,10 +45,10 @@ std::string spaceOf(llvm::StringRef name) {
                           : llvm::join(llvm::ArrayRef(parts).drop_back(), "/");
 }
 
-class Builder {
+class ModuleGraphBuilder {
 public:
-  Builder(func::FuncOp function, llvm::StringRef id, const Layers &layers,
-          llvm::StringRef next)
+  ModuleGraphBuilder(func::FuncOp function, llvm::StringRef id,
+                     const Layers &layers, llvm::StringRef next)
       : function(function), layers(layers), next(next) {
     graph.id = id.str();
   }
@@ -123,7 +123,7 @@ private:
   const Layers &layers;
   llvm::StringRef next;
   Graph graph;
-  llvm::DenseMap<Value, Edge> ids;
+  llvm::DenseMap<mlir::Value, Edge> ids;
 };
 
 } // namespace
@@ -132,7 +132,7 @@ Graph graphOf(ModuleOp module, llvm::StringRef id, const Layers &layers,
               llvm::StringRef next) {
   for (auto function : module.getOps<func::FuncOp>())
     if (!function.isDeclaration())
-      return Builder(function, id, layers, next).build();
+      return ModuleGraphBuilder(function, id, layers, next).build();
   return {id.str(), {}};
 }
 

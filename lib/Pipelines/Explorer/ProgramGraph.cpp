@@ -14,9 +14,9 @@ namespace {
 /// nodes, and loops of a layer look alike.
 constexpr size_t mostInstructions = 1000;
 
-class Builder {
+class ProgramGraphBuilder {
 public:
-  explicit Builder(const report::RunStatistics &statistics)
+  explicit ProgramGraphBuilder(const report::RunStatistics &statistics)
       : statistics(statistics) {}
 
   std::vector<Graph> build() {
@@ -106,7 +106,7 @@ std::string programGraphId(llvm::StringRef layer) {
 }
 
 std::vector<Graph> graphsOf(const report::RunStatistics &statistics) {
-  return Builder(statistics).build();
+  return ProgramGraphBuilder(statistics).build();
 }
 
 } // namespace ashlar::pipelines::explorer

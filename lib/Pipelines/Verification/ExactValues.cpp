@@ -29,7 +29,7 @@ uint64_t mix(uint64_t bits) {
 
 /// Half a unit in the last place of `type`, relative to the smallest number of
 /// its binade.
-double roundingOf(FloatType type) {
+double halfUlpOf(FloatType type) {
   const llvm::fltSemantics &format = type.getFloatSemantics();
   return std::ldexp(
       1.0, -static_cast<int>(llvm::APFloat::semanticsPrecision(format)));
@@ -43,7 +43,7 @@ double freedomOf(Operation *op) {
   if (isa<nn::ConstantOp>(op))
     return 0x1p-24;
   auto type = dyn_cast<FloatType>(getElementTypeOrSelf(op->getResult(0)));
-  return type && type.getWidth() < 32 ? roundingOf(type) : 0;
+  return type && type.getWidth() < 32 ? halfUlpOf(type) : 0;
 }
 
 /// Moves each element up or down by one rounding. Integers that the type holds

@@ -4,6 +4,7 @@
 // after them, as one pass over the elements. Input: nn.mul and nn.add of
 // constants, nn.unary, all in binary32. Output: bfp.affine of equal bits.
 
+#include "Shapes.h"
 #include "ashlar/Transforms/BFP/Passes.h"
 #include "dialects/BFP/BFPOps.h"
 #include "dialects/NN/NNOps.h"
@@ -20,10 +21,6 @@ namespace ashlar::bfp {
 #include "ashlar/Transforms/BFP/Passes.h.inc"
 
 namespace {
-
-ArrayRef<int64_t> shapeOf(Value value) {
-  return cast<RankedTensorType>(value.getType()).getShape();
-}
 
 bool isF32(Value value) {
   return getElementTypeOrSelf(value.getType()).isF32();

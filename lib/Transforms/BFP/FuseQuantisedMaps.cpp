@@ -7,6 +7,7 @@
 // integers become those of the integers.
 
 #include "ScalarConstant.h"
+#include "Shapes.h"
 
 #include "ashlar/Transforms/BFP/Passes.h"
 #include "dialects/BFP/BFPOps.h"
@@ -41,10 +42,6 @@ double lowOf(IntegerType type) { return type.isUnsigned() ? 0 : -128; }
 
 bool isF32(Value value) {
   return getElementTypeOrSelf(value.getType()).isF32();
-}
-
-ArrayRef<int64_t> shapeOf(Value value) {
-  return cast<RankedTensorType>(value.getType()).getShape();
 }
 
 /// `(source - zero) * scale`; of floats zero is 0 and scale 1.

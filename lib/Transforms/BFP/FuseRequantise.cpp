@@ -6,6 +6,7 @@
 // between is lost.
 
 #include "ScalarConstant.h"
+#include "Shapes.h"
 
 #include "ashlar/Transforms/BFP/Passes.h"
 #include "dialects/BFP/BFPOps.h"
@@ -26,10 +27,6 @@ namespace ashlar::bfp {
 #include "ashlar/Transforms/BFP/Passes.h.inc"
 
 namespace {
-
-ArrayRef<int64_t> shapeOf(Value value) {
-  return cast<RankedTensorType>(value.getType()).getShape();
-}
 
 /// The elements of a constant of T, one per output channel (dimension 1) of a
 /// tensor of `shape`; nothing if it varies along another dimension.

@@ -5,6 +5,7 @@
 // EncodingFormats.cpp says which format an encoding takes.
 
 #include "StoragePlan.h"
+#include "Shapes.h"
 
 #include "dialects/BFP/BFPOps.h"
 #include "dialects/BFP/EncodeEvents.h"
@@ -17,10 +18,6 @@
 using namespace mlir;
 
 namespace ashlar::bfp {
-
-static ArrayRef<int64_t> shapeOf(Value value) {
-  return cast<RankedTensorType>(value.getType()).getShape();
-}
 
 static bool isFloatTensor(Value value) {
   return isa<FloatType>(getElementTypeOrSelf(value.getType()));

@@ -6,6 +6,7 @@
 // in binary32.
 
 #include "ChannelView.h"
+#include "Shapes.h"
 #include "StoragePlan.h"
 
 #include "ashlar/Transforms/BFP/Passes.h"
@@ -58,9 +59,6 @@ static void useArithmetic(Operation *op, StringRef kind) {
   BlockType type = getBlockType(result.getType());
   if (!type || type.isWholeTensor())
     return;
-  auto shapeOf = [](Value value) {
-    return cast<RankedTensorType>(value.getType()).getShape();
-  };
   for (Value operand : op->getOperands()) {
     BlockType own = getBlockType(operand.getType());
     if (!own || own.isWholeTensor() ||

@@ -4,6 +4,7 @@
 // reported, not the first alone.
 
 #include "AccumulatorProof.h"
+#include "Shapes.h"
 
 #include "ashlar/Analysis/NodeNames.h"
 #include "ashlar/Transforms/BFP/Passes.h"
@@ -20,10 +21,6 @@ namespace ashlar::bfp {
 
 #define GEN_PASS_DEF_VERIFYPLAN
 #include "ashlar/Transforms/BFP/Passes.h.inc"
-
-static ArrayRef<int64_t> shapeOf(Value value) {
-  return cast<RankedTensorType>(value.getType()).getShape();
-}
 
 /// plan_c1: one function `main` with named, plain arguments and results.
 static LogicalResult verifyInterface(func::FuncOp function) {

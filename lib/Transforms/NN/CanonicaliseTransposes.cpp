@@ -22,14 +22,14 @@ using namespace ashlar::nn;
 namespace {
 
 /// A chain of reshapes and transposes, the first one first.
-struct Chain {
+struct MovementChain {
   Value source;
   SmallVector<Operation *> ops;
   int64_t transposes = 0;
 };
 
-Chain chainOf(Operation *last) {
-  Chain chain;
+MovementChain chainOf(Operation *last) {
+  MovementChain chain;
   for (Operation *op = last; isa_and_nonnull<TransposeOp, ReshapeOp>(op);
        op = chain.source.getDefiningOp()) {
     chain.ops.insert(chain.ops.begin(), op);
@@ -70,7 +70,7 @@ struct ComposeChain : RewritePattern {
     if (!isa<TransposeOp, ReshapeOp>(op) ||
         isa_and_nonnull<ConstantOp>(op->getOperand(0).getDefiningOp()))
       return failure();
-    Chain chain = chainOf(op);
+    MovementChain chain = chainOf(op);
     // A reshape that mixes digits hides what lies before it.
     while (!chain.ops.empty() && chain.transposes > 0) {
       ArrayRef<int64_t> shape = shapeOf(chain.source);
@@ -86,7 +86,7 @@ struct ComposeChain : RewritePattern {
   }
 
 private:
-  static LogicalResult rewrite(Operation *op, const Chain &chain,
+  static LogicalResult rewrite(Operation *op, const MovementChain &chain,
                                const analysis::ElementOrder &order,
                                PatternRewriter &rewriter) {
     Value source = chain.source;

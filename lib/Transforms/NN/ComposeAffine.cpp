@@ -87,13 +87,13 @@ std::optional<int64_t> axisOf(Value constant, int64_t rank) {
 }
 
 /// Operations that follow each other, the last one first.
-struct Chain {
+struct AffineChain {
   SmallVector<Step> steps;
   int64_t axis = -1; ///< along which its constants vary; -1: none does
 };
 
-Chain chainTo(Operation *last) {
-  Chain chain;
+AffineChain chainTo(Operation *last) {
+  AffineChain chain;
   const auto rank = static_cast<int64_t>(shapeOf(last->getResult(0)).size());
   for (std::optional<Step> step = stepOf(last); step;
        step = stepOf(step->x.getDefiningOp())) {
@@ -110,7 +110,7 @@ Chain chainTo(Operation *last) {
 
 /// What a chain computes; nothing if its factors or terms are no numbers of
 /// the type that they are stored in.
-std::optional<Affine> compose(const Chain &chain) {
+std::optional<Affine> compose(const AffineChain &chain) {
   ArrayRef<int64_t> shape = shapeOf(chain.steps.front().x);
   // A scalar has one value and no axis.
   const int64_t extent = chain.axis < 0 ? 1 : shape[chain.axis];
@@ -152,13 +152,13 @@ struct ComposeAffinePass
   void runOnOperation() override;
 
 private:
-  bool rewrite(const Chain &chain);
+  bool rewrite(const AffineChain &chain);
 };
 
 } // namespace
 
 /// Replaces a chain where that leaves fewer operations.
-bool ComposeAffinePass::rewrite(const Chain &chain) {
+bool ComposeAffinePass::rewrite(const AffineChain &chain) {
   if (chain.steps.size() < 2)
     return false;
   std::optional<Affine> affine = compose(chain);
@@ -200,7 +200,7 @@ void ComposeAffinePass::runOnOperation() {
   for (Operation *op : llvm::reverse(candidates)) {
     if (gone.contains(op))
       continue;
-    Chain chain = chainTo(op);
+    AffineChain chain = chainTo(op);
     // The operations in front of the last one are no chains of their own.
     for (const Step &step : chain.steps)
       gone.insert(step.op);

@@ -19,7 +19,6 @@ namespace ashlar::nn {
 
 namespace {
 
-constexpr int64_t kFloatBytes = 4;
 using partition::kLongMoveBytes;
 using partition::kOverlapBytes;
 using partition::kOverlapTiles;

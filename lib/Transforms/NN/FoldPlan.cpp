@@ -19,10 +19,7 @@
 
 namespace ashlar::nn {
 
-/// Elements of 4 bytes are copied and encoded.
-static constexpr int64_t kFloatBytes = 4;
-
-static int64_t ceilDiv(int64_t a, int64_t b) {
+static int64_t divideUp(int64_t a, int64_t b) {
   return llvm::divideCeilSigned(a, b);
 }
 
@@ -77,7 +74,7 @@ static StrideFold foldedKernel(const FoldConv &conv, int64_t leading,
     return fold;
   }
   int64_t span = fold.leadingTaps + (taps - 1) * (dilation / step) + 1;
-  fold.kernel = ceilDiv(span, fold.phases);
+  fold.kernel = divideUp(span, fold.phases);
   fold.interiorTaps = dilation / step - 1;
   if (select && leading == 0 && fold.kernel == 1) {
     // All taps lie in one step: columns between them are omitted.
@@ -100,11 +97,11 @@ StrideFold trailingFold(const FoldConv &conv, Phases phases) {
 
 StrideFold leadingFold(const FoldConv &conv, bool &valid, Phases phases) {
   int64_t stride = conv.strides.back();
-  int64_t low = ceilDiv(padBegin(conv), stride);
+  int64_t low = divideUp(padBegin(conv), stride);
   int64_t leading = low * stride - padBegin(conv);
   StrideFold fold = foldedKernel(conv, leading, phases);
   fold.foldedLow = low;
-  fold.width = ceilDiv(conv.width(), stride);
+  fold.width = divideUp(conv.width(), stride);
   fold.foldedHigh = conv.output.back() + (fold.kernel - 1) * fold.dilation -
                     fold.foldedLow - fold.width;
   // Leading zeros must keep the taps in the columns that are folded; a slice
@@ -177,7 +174,7 @@ static llvm::SmallVector<int64_t, 3> stepsOf(const FoldConv &conv,
                                              const FoldAlternative &plan) {
   llvm::SmallVector<int64_t, 3> steps(conv.output);
   if (plan.rows > 1)
-    steps[steps.size() - 2] = ceilDiv(steps[steps.size() - 2], plan.rows);
+    steps[steps.size() - 2] = divideUp(steps[steps.size() - 2], plan.rows);
   return steps;
 }
 
@@ -187,12 +184,12 @@ static int64_t arrayCycles(const FoldConv &conv, const FoldAlternative &plan,
   int64_t rows =
       conv.batch *
       productOf(llvm::ArrayRef<int64_t>(stepsOf(conv, plan)).drop_back());
-  int64_t steps = ceilDiv(conv.output.back(), plan.lanes);
+  int64_t steps = divideUp(conv.output.back(), plan.lanes);
   if (machine.writePorts > 0)
-    steps *= ceilDiv(plan.lanes, machine.writePorts);
+    steps *= divideUp(plan.lanes, machine.writePorts);
   return rows * steps * tapsOf(conv, plan) *
-         ceilDiv(plan.channels, machine.rows) *
-         ceilDiv(conv.outputs, machine.columns);
+         divideUp(plan.channels, machine.rows) *
+         divideUp(conv.outputs, machine.columns);
 }
 
 static FoldAlternative plainPlan(const FoldConv &conv) {
@@ -262,7 +259,7 @@ static int64_t readCycles(const FoldConv &conv, const FoldAlternative &plan,
   // A run begins anywhere in a burst.
   auto bursts = [&](int64_t elements) {
     int64_t run = elements * kFloatBytes;
-    return (ceilDiv(run, machine.burstBytes) +
+    return (divideUp(run, machine.burstBytes) +
             (run % machine.burstBytes != 0 && run > machine.burstBytes)) *
            machine.burstBytes;
   };
@@ -312,7 +309,7 @@ static int64_t firstPiece(const partition::Window &window,
 static void addEnds(const FoldConv &conv, const FoldMachine &machine,
                     FoldAlternative &plan) {
   int64_t positions = conv.batch * productOf(stepsOf(conv, plan));
-  int64_t columnTiles = ceilDiv(conv.outputs, machine.columns);
+  int64_t columnTiles = divideUp(conv.outputs, machine.columns);
   const partition::Window window = windowOf(conv, plan, machine);
   const int64_t piece = firstPiece(window, plan);
   int64_t group = std::min(
@@ -338,7 +335,7 @@ static void addEnds(const FoldConv &conv, const FoldMachine &machine,
   // The first sums are drained in pieces while the last stationary tile of
   // their group still streams.
   int64_t stationaryTiles =
-      tapsOf(conv, plan) * ceilDiv(plan.channels, machine.rows);
+      tapsOf(conv, plan) * divideUp(plan.channels, machine.rows);
   plan.first = plan.array / columnTiles * group / positions;
   const int64_t last = plan.first / stationaryTiles;
   plan.first -= last - last * std::min(piece, group) / group;
@@ -363,7 +360,7 @@ static void addResults(const FoldConv &conv, const FoldMachine &machine,
     own.rows = rows;
     own.array = arrayCycles(conv, own, machine);
     own.drain = conv.batch * productOf(stepsOf(conv, own)) *
-                ceilDiv(conv.outputs, machine.columns) * machine.drainCycles;
+                divideUp(conv.outputs, machine.columns) * machine.drainCycles;
     addEnds(conv, machine, own);
     const std::pair cost(
         std::max({own.array + own.last, own.drain + own.first, own.weights}),
@@ -381,13 +378,13 @@ static void addCosts(const FoldConv &conv, const FoldMachine &machine,
   if (lanes && plan.kind != FoldKind::Plain)
     plan.lanes = lanesFor(plan.channels, conv.output.back(), machine);
   int64_t tiles =
-      plan.lanes > 1 ? 1 : ceilDiv(plan.channels, machine.partitions);
+      plan.lanes > 1 ? 1 : divideUp(plan.channels, machine.partitions);
   bool converts = conv.inputIsFloat || plan.kind != FoldKind::Plain;
   if (converts)
-    plan.encode = conv.batch * rows * ceilDiv(columns, plan.lanes) * tiles *
+    plan.encode = conv.batch * rows * divideUp(columns, plan.lanes) * tiles *
                   machine.encodeCycles;
   // Mantissas of a byte; the floats of a tile are at least as many again.
-  plan.serial = 2 * conv.batch * rows * ceilDiv(columns, plan.lanes) * tiles >
+  plan.serial = 2 * conv.batch * rows * divideUp(columns, plan.lanes) * tiles >
                 machine.partitionBytes;
   if (converts && conv.inputInDram)
     plan.read = readCycles(conv, plan, rows, machine);
@@ -400,7 +397,7 @@ static void addCosts(const FoldConv &conv, const FoldMachine &machine,
     plan.copiedBytes =
         conv.batch * plan.channels * rows * columns * kFloatBytes;
     const int64_t lines = conv.batch * rows;
-    const int64_t perTile = ceilDiv(lines, plan.tiles);
+    const int64_t perTile = divideUp(lines, plan.tiles);
     plan.copy +=
         transferCycles(foldTransfer(conv, plan, perTile, columns, machine),
                        machine) *
@@ -475,12 +472,12 @@ FoldUtilisation utilisation(const FoldConv &conv, const FoldAlternative &plan,
   FoldUtilisation result;
   int64_t useful = conv.channels * productOf(conv.kernel);
   result.tap = share(useful, plan.channels * plan.taps);
-  int64_t rows = ceilDiv(plan.channels, machine.rows) * machine.rows;
+  int64_t rows = divideUp(plan.channels, machine.rows) * machine.rows;
   result.lane = share(plan.channels * plan.lanes, rows);
   int64_t width = conv.output.back();
-  result.width = share(width, plan.lanes * ceilDiv(width, plan.lanes));
+  result.width = share(width, plan.lanes * divideUp(width, plan.lanes));
   result.channel = share(
-      conv.outputs, machine.columns * ceilDiv(conv.outputs, machine.columns));
+      conv.outputs, machine.columns * divideUp(conv.outputs, machine.columns));
   return result;
 }
 

@@ -19,6 +19,9 @@
 
 namespace ashlar::nn {
 
+/// Bytes of an element that a fold copies, before it is encoded.
+inline constexpr int64_t kFloatBytes = 4;
+
 /// What the costs depend on.
 struct FoldMachine {
   int64_t rows = 128, columns = 64;

@@ -12,9 +12,6 @@
 
 namespace ashlar::nn {
 
-/// Elements of 4 bytes are copied and encoded.
-static constexpr int64_t kFloatBytes = 4;
-
 machine::Description FoldMachine::description() const {
   machine::Description machine;
   machine.dma.onchipBytesPerCycle = static_cast<uint64_t>(copyBytes);

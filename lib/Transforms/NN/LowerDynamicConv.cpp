@@ -20,8 +20,6 @@ using namespace ashlar::nn;
 
 namespace {
 
-int64_t productOf(ArrayRef<int64_t> values) { return llvm::product_of(values); }
-
 /// Entries [start, start + size) of an axis.
 Value sliceAxis(OpBuilder &builder, Location loc, Value x, int64_t axis,
                 int64_t start, int64_t size) {
@@ -69,7 +67,7 @@ private:
 
   /// [N, C, ...] by [O, C, k...]: the windows of the input as columns.
   Value product(Value x, Value w) {
-    const int64_t terms = shapeOf(x)[1] * productOf(kernel);
+    const int64_t terms = shapeOf(x)[1] * llvm::product_of(kernel);
     SmallVector<int64_t> windows(output);
     windows[1] = terms;
     x = Im2ColOp::create(
@@ -77,7 +75,7 @@ private:
         RankedTensorType::get(windows, typeOf(x).getElementType()), x,
         builder.getDenseI64ArrayAttr(kernel), op.getStridesAttr(),
         op.getPadsAttr(), op.getDilationsAttr());
-    const int64_t positions = productOf(output.drop_front(2));
+    const int64_t positions = llvm::product_of(output.drop_front(2));
     x = makeReshape(builder, loc, x, {output[0], terms, positions});
     w = makeReshape(builder, loc, w, {shapeOf(w)[0], terms});
     auto result = MatMulOp::create(

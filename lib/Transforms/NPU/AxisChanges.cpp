@@ -111,9 +111,7 @@ private:
                                   builder.getArrayAttr(patterns), FloatAttr());
     move.setOriginAttr(OriginAttr::get(builder.getContext(), StringAttr(),
                                        builder.getStringAttr(kAxisChange)));
-    move.setLayoutAttr(LayoutAttr::get(builder.getContext(), axis, std::nullopt,
-                                       /*lanes=*/1, /*pitch=*/0, /*spread=*/{},
-                                       /*workSpread=*/{}));
+    move.setLayoutAttr(LayoutAttr::get(builder.getContext(), axis));
     return move.getY();
   }
 

@@ -36,7 +36,7 @@ namespace {
 constexpr int64_t kFunctionGain = 8;
 
 /// Cycles of the engines that make the result of a product.
-struct Prediction {
+struct FunctionCycles {
   int64_t array = 0;
   int64_t drain = 0; ///< with the function
   int64_t plain = 0; ///< a drain without it
@@ -47,7 +47,7 @@ struct Prediction {
 };
 
 /// The engines work side by side, tile by tile: the slowest one decides.
-Prediction predict(Operation *op, const machine::Description &machine) {
+FunctionCycles predict(Operation *op, const machine::Description &machine) {
   const analysis::ProductShape product = analysis::productShape(op);
   const machine::VecCost function = analysis::drainFunction(op);
   const auto positions = static_cast<uint64_t>(
@@ -56,7 +56,7 @@ Prediction predict(Operation *op, const machine::Description &machine) {
   const uint64_t passes =
       machine::pePasses(machine, analysis::activationStorage(op).digitBits(),
                         analysis::weightStorage(op).digitBits());
-  Prediction prediction;
+  FunctionCycles prediction;
   for (const analysis::ColumnTile &column :
        analysis::planStationary(product, machine)) {
     const auto cols = static_cast<uint64_t>(column.cols);
@@ -123,7 +123,7 @@ private:
   void choose(OpTy op, const machine::Description &machine) {
     if (!mayMoveFunction(op))
       return;
-    const Prediction cycles = predict(op, machine);
+    const FunctionCycles cycles = predict(op, machine);
     if (cycles.drain == cycles.plain)
       return;
     const bool gains =
@@ -139,7 +139,7 @@ private:
       move(op);
   }
 
-  void setDecision(Operation *op, const Prediction &cycles, bool moves,
+  void setDecision(Operation *op, const FunctionCycles &cycles, bool moves,
                    llvm::StringRef reason) {
     constexpr llvm::StringLiteral drain = "drain", vector = "vector-unit";
     Builder builder(op->getContext());

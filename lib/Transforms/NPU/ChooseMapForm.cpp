@@ -52,7 +52,7 @@ struct Candidate {
   uint64_t cycles = 0; ///< of all transfers one after the other
 };
 
-bool isPlanned(Operation *op) {
+bool isOnDevice(Operation *op) {
   return isa_and_nonnull<NPUDialect>(op->getDialect());
 }
 
@@ -219,7 +219,7 @@ public:
       MemoryAttr memory = memoryOf(op);
       // Graph outputs are dense.
       if (memory && !memory.inStateBuffer() &&
-          llvm::all_of(op->getUsers(), isPlanned))
+          llvm::all_of(op->getUsers(), isOnDevice))
         choose(op);
     });
   }

@@ -20,7 +20,7 @@ using namespace mlir;
 namespace {
 
 /// Cycles of a product without and with the pattern.
-struct Prediction {
+struct PatternCycles {
   int64_t tiles = 0, marked = 0;
   int64_t dense = 0, pattern = 0;
 };
@@ -41,13 +41,13 @@ struct ChoosePatternsPass : impl::ChoosePatternsBase<ChoosePatternsPass> {
   }
 
 private:
-  static Prediction predict(Operation *op,
-                            const machine::Description &machine) {
+  static PatternCycles predict(Operation *op,
+                               const machine::Description &machine) {
     const analysis::EncodedWeights weights(op);
     auto columns =
         analysis::planStationary(analysis::productShape(op), machine);
     analysis::dropZeroTiles(columns, op, weights);
-    Prediction result;
+    PatternCycles result;
     for (const analysis::ColumnTile &column : columns)
       result.tiles += static_cast<int64_t>(column.tiles.size());
     result.dense = analysis::tileCycles(columns, op, machine);
@@ -59,7 +59,7 @@ private:
   void choose(Operation *op, const machine::Description &machine) {
     const auto kept = static_cast<int64_t>(machine.pe.patternKept);
     const auto group = static_cast<int64_t>(machine.pe.patternGroup);
-    const Prediction cycles = predict(op, machine);
+    const PatternCycles cycles = predict(op, machine);
     const bool uses =
         cycles.marked > 0 && (mode == "on" || cycles.pattern < cycles.dense);
     if (uses) {

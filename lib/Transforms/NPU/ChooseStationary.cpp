@@ -33,7 +33,7 @@ using analysis::storageOf;
 namespace {
 
 /// Predicted cycles of one product, both ways.
-struct Prediction {
+struct StationaryCycles {
   int64_t weights = 0;
   int64_t activations = 0; ///< transposed by a copy and a vector pass
   /// Transposed as whole blocks on the array, where that is possible.
@@ -78,10 +78,10 @@ public:
 
   int64_t positions;
 
-  Prediction predict() const {
+  StationaryCycles predict() const {
     const auto passes = static_cast<int64_t>(
         machine::pePasses(machine, x.digitBits(), w.digitBits()));
-    Prediction prediction;
+    StationaryCycles prediction;
     int64_t group = std::max<int64_t>(machine.psum.banks / 2, 1) *
                     static_cast<int64_t>(machine.psum.entriesPerBank);
     prediction.weights =
@@ -187,7 +187,7 @@ struct ChooseStationaryPass : impl::ChooseStationaryBase<ChooseStationaryPass> {
   void choose(Operation *op, const machine::Description &machine) {
     Builder builder(op->getContext());
     Predictor predictor(op, machine);
-    Prediction cycles = predictor.predict();
+    StationaryCycles cycles = predictor.predict();
     bool allowed = analysis::mayKeepActivations(op, machine);
     const bool integer = analysis::hasIntegerEpilogue(op);
     const int64_t moving = cycles.moving(integer);

@@ -384,9 +384,8 @@ public:
         builder.getF32FloatAttr(0.0f));
     transpose.setBytePlanes(choice.way == "planes");
     copyDecisions(op, transpose);
-    transpose.setLayoutAttr(LayoutAttr::get(
-        builder.getContext(), movement.resultAxis, std::nullopt,
-        /*lanes=*/1, /*pitch=*/0, /*spread=*/{}, /*workSpread=*/{}));
+    transpose.setLayoutAttr(
+        LayoutAttr::get(builder.getContext(), movement.resultAxis));
     if (smallestTileBytes(transpose, machine) <= scratchOf(op, machine))
       return transpose;
     transpose.erase();

@@ -59,9 +59,8 @@ private:
         builder.getF32FloatAttr(0.0f), builder.getF32FloatAttr(0.0f));
     decode.setOriginAttr(OriginAttr::get(builder.getContext(), StringAttr(),
                                          builder.getStringAttr("decode")));
-    decode.setLayoutAttr(LayoutAttr::get(
-        builder.getContext(), storageOf(value).blockAxis, std::nullopt,
-        /*lanes=*/1, /*pitch=*/0, /*spread=*/{}, /*workSpread=*/{}));
+    decode.setLayoutAttr(
+        LayoutAttr::get(builder.getContext(), storageOf(value).blockAxis));
     ++numDecoded;
     return copy = decode.getY();
   }

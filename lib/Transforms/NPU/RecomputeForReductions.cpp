@@ -66,7 +66,7 @@ public:
     for (Operation *op : llvm::reverse(operations)) {
       Operation *made = builder.clone(*op, mapping);
       auto decided = cast<DecisionInterface>(made);
-      decided.setLayoutAttr(acrossOf(op, axis));
+      decided.setLayoutAttr(LayoutAttr::get(op->getContext(), axis));
       if (OriginAttr origin = decided.getOriginAttr())
         decided.setOriginAttr(OriginAttr::get(builder.getContext(),
                                               StringAttr(), origin.getOp()));
@@ -87,8 +87,7 @@ public:
 
 private:
   static LayoutAttr acrossOf(Operation *op, int64_t axis) {
-    return LayoutAttr::get(op->getContext(), axis, std::nullopt, /*lanes=*/1,
-                           /*pitch=*/0, /*spread=*/{}, /*workSpread=*/{});
+    return LayoutAttr::get(op->getContext(), axis);
   }
 
   /// True if another reduction has a copy of \p value across the axis.

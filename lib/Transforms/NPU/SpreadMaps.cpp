@@ -337,9 +337,8 @@ private:
     move.setOriginAttr(OriginAttr::get(builder.getContext(), StringAttr(),
                                        builder.getStringAttr("load")));
     const int64_t axis = *axisOf(first);
-    move.setLayoutAttr(LayoutAttr::get(builder.getContext(), axis, std::nullopt,
-                                       /*lanes=*/1, /*pitch=*/0, spread,
-                                       /*workSpread=*/{}));
+    move.setLayoutAttr(LayoutAttr::get(builder.getContext(), axis)
+                           .withSpread(spread, /*work=*/{}));
     for (auto [op, works] : working)
       if (works)
         op->replaceUsesOfWith(value, move.getY());

@@ -11,7 +11,7 @@ namespace ashlar::tile {
 using analysis::LoopIndices;
 using analysis::Region;
 
-static std::string textOf(llvm::ArrayRef<int64_t> numbers) {
+static std::string listOf(llvm::ArrayRef<int64_t> numbers) {
   std::string text;
   for (int64_t number : numbers)
     text += (text.empty() ? "" : ", ") + std::to_string(number);
@@ -20,7 +20,7 @@ static std::string textOf(llvm::ArrayRef<int64_t> numbers) {
 
 static InFlightDiagnostic wrongTile(ComputeOp op, const Region &out) {
   return op.emitOpError("makes the tile of ")
-         << textOf(out.size) << " at " << textOf(out.start) << ", ";
+         << listOf(out.size) << " at " << listOf(out.start) << ", ";
 }
 
 /// The part of an operand that the tile reads is there.
@@ -38,10 +38,10 @@ LogicalResult SequenceChecker::checkInput(ComputeOp op, size_t input,
   const Region needed = model.operands[index].region(out);
   if (place.region == needed)
     return success();
-  return wrongTile(op, out) << "but has " << textOf(place.region.size) << " at "
-                            << textOf(place.region.start) << " of operand "
-                            << index << ", expected " << textOf(needed.size)
-                            << " at " << textOf(needed.start);
+  return wrongTile(op, out) << "but has " << listOf(place.region.size) << " at "
+                            << listOf(place.region.start) << " of operand "
+                            << index << ", expected " << listOf(needed.size)
+                            << " at " << listOf(needed.start);
 }
 
 /// The tile goes to a buffer of its own, which a store empties, or straight to
@@ -92,7 +92,7 @@ LogicalResult SequenceChecker::checkScratch(ComputeOp op, const Region &out) {
         type.getTensor().getShape() != llvm::ArrayRef(expected.shape))
       return wrongTile(op, out)
              << "but the buffer besides is " << type << ", expected extents "
-             << textOf(expected.shape) << " in a buffer in use";
+             << listOf(expected.shape) << " in a buffer in use";
     if (value == op.getTarget() || llvm::is_contained(op.getInputs(), value) ||
         llvm::count(op.getScratch(), value) > 1)
       return wrongTile(op, out) << "but uses one buffer twice";
@@ -121,8 +121,8 @@ LogicalResult SequenceChecker::check(ComputeOp op, const LoopIndices &loops) {
   auto tile = computed.indexOf(out);
   if (!tile)
     return wrongTile(op, out) << "which is none of the plan: a result of "
-                              << textOf(model.resultShape) << " in tiles of "
-                              << textOf(tiling.getTile().asArrayRef());
+                              << listOf(model.resultShape) << " in tiles of "
+                              << listOf(tiling.getTile().asArrayRef());
   TileSet &done = op.getMeasures() ? measured : computed;
   if (!done.insert(*tile))
     return wrongTile(op, out) << "which has been made before";

@@ -17,8 +17,6 @@ namespace {
 
 constexpr double kMasked = -std::numeric_limits<double>::infinity();
 
-Type wideInteger(Node &n) { return mlir::IntegerType::get(n.context(), 64); }
-
 Value maskWhere(Node &n, Value kept, Type element) {
   return n.where(kept, n.splat(0, element), n.splat(kMasked, element));
 }
@@ -47,7 +45,7 @@ struct Heads {
 
 /// The places of queries [batch or 1, 1, queries, 1] among the keys.
 Value queryPlaces(Node &n, const Heads &h) {
-  const Type type = wideInteger(n);
+  const Type type = n.indexType();
   const int64_t queries = shapeOf(h.q)[2];
   Value offset = n.integers(h.pastKey ? shapeOf(h.pastKey)[2] : 0, {}, type);
   if (!h.pastKey && h.lengths)
@@ -60,7 +58,7 @@ Value queryPlaces(Node &n, const Heads &h) {
 /// Query i reads keys up to i and those that were there before.
 Value causalMask(Node &n, const Heads &h, Type element) {
   Value kept = n.compare(CompareKind::LessOrEqual,
-                         n.iota(shapeOf(h.k)[2], 3, 4, wideInteger(n)),
+                         n.iota(shapeOf(h.k)[2], 3, 4, n.indexType()),
                          queryPlaces(n, h));
   return maskWhere(n, kept, element);
 }
@@ -71,7 +69,7 @@ struct Window {
 };
 
 Value windowMask(Node &n, const Heads &h, Window window, Type element) {
-  const Type type = wideInteger(n);
+  const Type type = n.indexType();
   Value key = n.iota(shapeOf(h.k)[2], 3, 4, type), query = queryPlaces(n, h);
   // A past that is kept has room for more rows than are filled: distances are
   // those of positions.
@@ -107,7 +105,7 @@ SmallVector<Value> maskTerms(Node &n, const Heads &h, bool causal,
   if (window.left >= 0 || window.right >= 0)
     terms.push_back(windowMask(n, h, window, element));
   if (h.lengths) {
-    const Type type = wideInteger(n);
+    const Type type = n.indexType();
     Value kept = n.compare(
         CompareKind::Less, n.iota(keys, 3, 4, type),
         n.reshape(n.cast(h.lengths, type), {shapeOf(h.q)[0], 1, 1, 1}));

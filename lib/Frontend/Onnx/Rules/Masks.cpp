@@ -14,8 +14,6 @@ using namespace ashlar::nn;
 
 namespace {
 
-Type wideInteger(Node &n) { return mlir::IntegerType::get(n.context(), 64); }
-
 Value zeroOf(Node &n, Value x) {
   return isFloatElement(x) ? n.splat(0, elementOf(x))
                            : n.integers(0, {}, elementOf(x));
@@ -40,7 +38,7 @@ void trilu(Node &n) {
     n.malformed("the input is {}, expected a matrix", typeText(x));
     return;
   }
-  const Type type = wideInteger(n);
+  const Type type = n.indexType();
   Value k =
       n.hasInput(1) ? n.cast(scalarInput(n, 1), type) : n.integers(0, {}, type);
   Value rows = n.iota(shapeOf(x)[rankOf(x) - 2], 0, 2, type);
@@ -69,7 +67,7 @@ void eyeLike(Node &n) {
     }
     element = toMlirType(n.context(), *given);
   }
-  const Type type = wideInteger(n);
+  const Type type = n.indexType();
   Value rows = n.iota(shapeOf(x)[0], 0, 2, type);
   Value columns = n.iota(shapeOf(x)[1], 1, 2, type);
   Value shifted = n.binary<AddOp>(rows, n.integers(k, {}, type));
@@ -100,7 +98,7 @@ void oneHot(Node &n) {
     return;
   Shape shape(shapeOf(indices));
   shape.insert(shape.begin() + axis, 1);
-  const Type type = wideInteger(n);
+  const Type type = n.indexType();
   auto number = [&](int64_t value) { return n.integers(value, {}, type); };
   Value index = n.reshape(n.cast(indices, type), shape);
   index = n.where(n.compare(CompareKind::Less, index, number(0)),
@@ -133,7 +131,7 @@ void hardmax(Node &n) {
                             /*selectLast=*/false);
   if (!first)
     return;
-  Value places = n.iota(shapeOf(x)[axis], axis, rankOf(x), wideInteger(n));
+  Value places = n.iota(shapeOf(x)[axis], axis, rankOf(x), n.indexType());
   Value y = n.cast(n.compare(CompareKind::Equal, first, places), elementOf(x));
   n.setOutput(0, n.reshape(y, shape));
 }

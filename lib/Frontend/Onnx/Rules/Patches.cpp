@@ -12,8 +12,6 @@ using namespace ashlar::nn;
 
 namespace {
 
-Type wideInteger(Node &n) { return mlir::IntegerType::get(n.context(), 64); }
-
 /// Calls `visit` with every index of `shape` in row-major order.
 template <class Fn>
 void forEachTap(ShapeRef shape, Fn &&visit) {
@@ -165,7 +163,7 @@ void reverseSequence(Node &n) {
                 typeText(x), typeText(lengths), batchAxis, timeAxis);
     return;
   }
-  const Type type = wideInteger(n);
+  const Type type = n.indexType();
   Shape perBatch(rankOf(x), 1);
   perBatch[batchAxis] = shapeOf(x)[batchAxis];
   Value length = n.reshape(n.cast(lengths, type), perBatch);

@@ -15,10 +15,6 @@ using namespace ashlar::onnxref;
 
 namespace {
 
-double numberAt(const Tensor &x, int64_t i) {
-  return x.isFloat() ? x.floats[i] : static_cast<double>(x.ints[i]);
-}
-
 double single(Call &call, size_t i, double otherwise) {
   if (!call.has(i))
     return otherwise;
@@ -63,7 +59,7 @@ void map(Call &call, Fn fn) {
   setQuantised(call, x, 3, call.operand(0).type);
 }
 
-void leakyRelu(Call &call) {
+void quantisedLeakyRelu(Call &call) {
   const double alpha = call.getFloat("alpha", 0.01f);
   map(call, [&](double x) { return x < 0 ? alpha * x : x; });
 }
@@ -424,7 +420,7 @@ std::vector<EvaluatorRow> onnxref::contribQuantisedEvaluators() {
   return {
       {"QLinearAdd", {1}, 7, binary<false>, open, domain},
       {"QLinearMul", {1}, 7, binary<true>, open, domain},
-      {"QLinearLeakyRelu", {1}, 4, leakyRelu, open, domain},
+      {"QLinearLeakyRelu", {1}, 4, quantisedLeakyRelu, open, domain},
       {"QLinearSigmoid", {1}, 4, sigmoid, open, domain},
       {"QLinearSoftmax", {1}, 4, softmax, open, domain},
       {"QLinearGlobalAveragePool", {1}, 4, globalAveragePool, open, domain},

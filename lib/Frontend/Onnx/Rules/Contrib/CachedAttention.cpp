@@ -44,14 +44,14 @@ struct Attention {
   bool smooth = false; ///< A logit 0 next to the scores.
 };
 
-Type wide(Node &n) { return mlir::IntegerType::get(n.context(), 64); }
-
-Value number(Node &n, int64_t value) { return n.integers(value, {}, wide(n)); }
+Value number(Node &n, int64_t value) {
+  return n.integers(value, {}, n.indexType());
+}
 
 /// Positions [batch, length] from those of the first ones.
 Value positionsFrom(Node &n, Value start, int64_t length) {
   return n.binary<AddOp>(n.reshape(start, {shapeOf(start)[0], 1}),
-                         n.iota(length, 1, 2, wide(n)));
+                         n.iota(length, 1, 2, n.indexType()));
 }
 
 /// The past with the rows at their positions: what is not a new row stays.
@@ -60,14 +60,14 @@ Value placed(Node &n, Value past, Value rows, Value start) {
     return nullptr;
   const int64_t room = shapeOf(past)[2], length = shapeOf(rows)[2],
                 batch = shapeOf(past)[0];
-  Value place = n.binary<SubOp>(n.iota(room, 1, 2, wide(n)),
+  Value place = n.binary<SubOp>(n.iota(room, 1, 2, n.indexType()),
                                 n.reshape(start, {batch, 1}));
   Value inside =
       n.logical(LogicalKind::And,
                 n.compare(CompareKind::GreaterOrEqual, place, number(n, 0)),
                 n.compare(CompareKind::Less, place, number(n, length)));
   Value source = n.where(inside, n.binary<AddOp>(place, number(n, room)),
-                         n.iota(room, 1, 2, wide(n)));
+                         n.iota(room, 1, 2, n.indexType()));
   Value present = n.takeAt(n.concat({past, rows}, 2),
                            n.reshape(source, {batch, 1, room, 1}), 2);
   if (present && batch == 1)
@@ -79,8 +79,8 @@ Value placed(Node &n, Value past, Value rows, Value start) {
 Value causalTerms(Node &n, const Attention &a, int64_t keys, Type element) {
   const int64_t length = shapeOf(a.q)[1], batch = shapeOf(a.q)[0];
   Value own = n.binary<AddOp>(n.reshape(a.start, {batch, 1, 1, 1}),
-                              n.iota(length, 2, 4, wide(n)));
-  Value key = n.iota(keys, 3, 4, wide(n)), real;
+                              n.iota(length, 2, 4, n.indexType()));
+  Value key = n.iota(keys, 3, 4, n.indexType()), real;
   if (a.room > 0) {
     // Rows of a past that is not full have no position; new ones follow those
     // that have.
@@ -174,7 +174,7 @@ void turn(Node &n, Attention &a, bool interleaved) {
                 typeText(sines), shapeOf(a.q)[3]);
     return;
   }
-  Value positions = n.hasInput(9) ? n.cast(n.input(9), wide(n))
+  Value positions = n.hasInput(9) ? n.cast(n.input(9), n.indexType())
                                   : positionsFrom(n, a.start, length);
   Value cosine = tableRows(n, cosines, positions, batch, length);
   Value sine = tableRows(n, sines, positions, batch, length);
@@ -228,7 +228,7 @@ void groupQueryAttention(Node &n) {
     return;
   }
   // seqlens_k is the position of the last token.
-  Value last = n.reshape(n.cast(lengths, wide(n)), {batch});
+  Value last = n.reshape(n.cast(lengths, n.indexType()), {batch});
   a.start = n.binary<MaxOp>(n.binary<SubOp>(last, number(n, length - 1)),
                             number(n, 0));
   if (rotary)
@@ -254,10 +254,10 @@ void groupQueryAttention(Node &n) {
 Value rotaryPositions(Node &n, Value given, int64_t batch, int64_t length) {
   if (!given)
     return nullptr;
-  Value positions = n.cast(given, wide(n));
+  Value positions = n.cast(given, n.indexType());
   if (elementCount(shapeOf(given)) == 1 && rankOf(given) < 2)
     return n.broadcast(n.binary<AddOp>(n.reshape(positions, {1, 1}),
-                                       n.iota(length, 1, 2, wide(n))),
+                                       n.iota(length, 1, 2, n.indexType())),
                        {batch, length});
   return n.reshape(positions, {batch, length});
 }
@@ -338,12 +338,13 @@ Value paddingTerms(Node &n, Value mask, int64_t batch, int64_t keys,
     return nullptr;
   Value kept;
   if (shapeOf(mask) == ShapeRef{batch, keys})
-    kept = n.compare(CompareKind::Greater,
-                     n.reshape(n.cast(mask, wide(n)), {batch, 1, 1, keys}),
-                     number(n, 0));
+    kept =
+        n.compare(CompareKind::Greater,
+                  n.reshape(n.cast(mask, n.indexType()), {batch, 1, 1, keys}),
+                  number(n, 0));
   else if (shapeOf(mask) == ShapeRef{batch})
-    kept = n.compare(CompareKind::Less, n.iota(keys, 3, 4, wide(n)),
-                     n.reshape(n.cast(mask, wide(n)), {batch, 1, 1, 1}));
+    kept = n.compare(CompareKind::Less, n.iota(keys, 3, 4, n.indexType()),
+                     n.reshape(n.cast(mask, n.indexType()), {batch, 1, 1, 1}));
   else
     return n.unsupported("a key_padding_mask {}, expected one length or {} "
                          "flags for each of the batch",
@@ -378,7 +379,7 @@ void multiHeadAttention(Node &n) {
       paddingTerms(n, n.optionalInput(4), batch, all, masked, element);
   if (causal) {
     a.start = n.integers(SmallVector<int64_t>(batch, all - shapeOf(a.q)[1]),
-                         {batch}, wide(n));
+                         {batch}, n.indexType());
     Value order = causalTerms(n, a, all, element);
     terms = terms ? n.binary<AddOp>(terms, order) : order;
   }

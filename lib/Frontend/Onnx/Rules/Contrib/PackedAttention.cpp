@@ -16,8 +16,6 @@ using namespace ashlar::nn;
 
 namespace {
 
-Type wide(Node &n) { return mlir::IntegerType::get(n.context(), 64); }
-
 /// Extents of one node.
 struct Sizes {
   int64_t batch, queries, past, keys, heads;
@@ -27,12 +25,12 @@ struct Sizes {
 /// in one of its forms; null after recording an error.
 Value keptKeys(Node &n, Value mask, const Sizes &s) {
   const Shape shape(shapeOf(mask));
-  mask = n.cast(mask, wide(n));
+  mask = n.cast(mask, n.indexType());
   auto before = [&](Value a, Value b) {
     return n.compare(CompareKind::Less, a, b);
   };
-  const Value zero = n.integers(0, {}, wide(n)),
-              key = n.iota(s.keys, 3, 4, wide(n));
+  const Value zero = n.integers(0, {}, n.indexType()),
+              key = n.iota(s.keys, 3, 4, n.indexType());
   if (shape == Shape{s.batch})
     return before(key, n.reshape(mask, {s.batch, 1, 1, 1}));
   if (shape == Shape{2 * s.batch}) {
@@ -67,12 +65,12 @@ Value masked(Node &n, Value scores, const Sizes &s, double filter,
     scores = n.binary<AddOp>(scores, bias);
   if (!causal)
     return scores;
-  Value own = n.binary<AddOp>(n.iota(s.queries, 2, 4, wide(n)),
-                              n.integers(s.past, {}, wide(n)));
-  return n.binary<AddOp>(scores,
-                         where(n.compare(CompareKind::LessOrEqual,
-                                         n.iota(s.keys, 3, 4, wide(n)), own),
-                               -std::numeric_limits<double>::infinity()));
+  Value own = n.binary<AddOp>(n.iota(s.queries, 2, 4, n.indexType()),
+                              n.integers(s.past, {}, n.indexType()));
+  return n.binary<AddOp>(
+      scores, where(n.compare(CompareKind::LessOrEqual,
+                              n.iota(s.keys, 3, 4, n.indexType()), own),
+                    -std::numeric_limits<double>::infinity()));
 }
 
 /// Queries, keys and values [batch, heads, length, size] of the projection.
@@ -184,7 +182,7 @@ Value rowsOf(Node &n, Value table, Value indices) {
   const int64_t count = elementCount(shape);
   shape.push_back(shapeOf(table)[1]);
   Value rows =
-      n.takeAt(table, n.reshape(n.cast(indices, wide(n)), {count, 1}), 0);
+      n.takeAt(table, n.reshape(n.cast(indices, n.indexType()), {count, 1}), 0);
   return n.reshape(rows, shape);
 }
 
@@ -201,7 +199,8 @@ void embedLayerNorm(Node &n) {
   }
   const Shape shape(shapeOf(words));
   Value x = rowsOf(n, n.input(2), words);
-  Value places = n.hasInput(8) ? n.input(8) : n.iota(shape[1], 1, 2, wide(n));
+  Value places =
+      n.hasInput(8) ? n.input(8) : n.iota(shape[1], 1, 2, n.indexType());
   x = n.binary<AddOp>(x, rowsOf(n, n.input(3), places));
   if (n.hasInput(1) && n.hasInput(4))
     x = n.binary<AddOp>(x, rowsOf(n, n.input(4), n.input(1)));
