@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""A compilation database without precompiled headers.
+"""A compilation database in which each source stands alone.
 
-usage: without_precompiled.py BUILD OUT
+usage: compile_alone.py BUILD OUT
 
 Writes OUT/compile_commands.json: that of the folder BUILD, each source compiled
-with what it includes itself. A source that leans on a header of cmake/Precompile.cmake
-without including it is an error there.
+with what it includes itself: without precompiled headers, and not in the group of
+a unity build. A source that leans on a header of cmake/Precompile.cmake or of its
+group without including it is an error there.
 """
 
 import json
@@ -19,11 +20,27 @@ USES = re.compile(rf" -Winvalid-pch(?= )| -Xclang -include-pch -Xclang {HEADER}\
                   rf" -Xclang -include -Xclang {HEADER}(?= )| -include {HEADER}(?= )")
 
 
+GROUP = re.compile(r"/Unity/unity_\d+_cxx\.cxx$")
+MEMBER = re.compile(r'^#include "(.*)"$', re.M)
+
+
+def ungrouped(entry):
+    """An entry for each source of a group; any other entry as it is."""
+    group = entry["file"]
+    if not GROUP.search(group):
+        return [entry]
+    with open(group, encoding="utf-8") as stream:
+        members = MEMBER.findall(stream.read())
+    return [entry | {"file": member, "command": entry["command"].replace(group, member)}
+            for member in members]
+
+
 def main(build, out):
     with open(os.path.join(build, "compile_commands.json"), encoding="utf-8") as stream:
         entries = json.load(stream)
-    entries = [e | {"command": USES.sub("", e["command"])} for e in entries
-               if "/cmake_pch." not in e["file"]]
+    entries = [e | {"command": USES.sub("", e["command"])}
+               for entry in entries if "/cmake_pch." not in entry["file"]
+               for e in ungrouped(entry)]
     left = [e["file"] for e in entries if "cmake_pch" in e["command"]]
     if left:
         print(f"{left[0]}: flags of a precompiled header that are not known here")
