@@ -69,16 +69,17 @@ SmallVector<int64_t> getExponentShape(BlockType type, ArrayRef<int64_t> shape) {
   return result;
 }
 
+static int64_t productOf(ArrayRef<int64_t> extents) {
+  int64_t result = 1;
+  for (int64_t extent : extents)
+    result *= extent;
+  return result;
+}
+
 std::optional<int64_t> mapAxisThroughReshape(ArrayRef<int64_t> from,
                                              int64_t axis,
                                              ArrayRef<int64_t> to) {
-  auto product = [](ArrayRef<int64_t> extents) {
-    int64_t result = 1;
-    for (int64_t extent : extents)
-      result *= extent;
-    return result;
-  };
-  int64_t before = product(from.take_front(axis));
+  int64_t before = productOf(from.take_front(axis));
   int64_t prefix = 1;
   std::optional<int64_t> first;
   for (auto [index, extent] : llvm::enumerate(to)) {
@@ -93,6 +94,27 @@ std::optional<int64_t> mapAxisThroughReshape(ArrayRef<int64_t> from,
     prefix *= extent;
   }
   return first;
+}
+
+std::optional<int64_t> mapBlocksThroughReshape(ArrayRef<int64_t> from,
+                                               int64_t axis,
+                                               ArrayRef<int64_t> to,
+                                               int64_t block) {
+  if (std::optional<int64_t> same = mapAxisThroughReshape(from, axis, to))
+    return same;
+  if (block <= 0 || from[axis] % block != 0)
+    return std::nullopt;
+  // Elements of both axes that follow each other are equally far apart, and
+  // both axes count whole blocks: the blocks are the same ones.
+  const int64_t after = productOf(from.drop_front(axis + 1));
+  int64_t suffix = 1;
+  for (auto index = static_cast<int64_t>(to.size()) - 1;
+       index >= 0 && suffix <= after; --index) {
+    if (suffix == after && to[index] > 1)
+      return to[index] % block == 0 ? std::optional(index) : std::nullopt;
+    suffix *= to[index];
+  }
+  return std::nullopt;
 }
 
 bool concatKeepsBlocks(BlockType type, int64_t concatAxis,

@@ -44,6 +44,15 @@ std::optional<int64_t> mapAxisThroughReshape(llvm::ArrayRef<int64_t> from,
                                              int64_t axis,
                                              llvm::ArrayRef<int64_t> to);
 
+/// The dimension of `to` along which the blocks of `block` elements along
+/// `axis` of `from` lie after a reshape: the one above, or one that the reshape
+/// splits from others or merges with them between whole blocks. A block of 0 or
+/// less is the whole axis, which no reshape splits or merges.
+std::optional<int64_t> mapBlocksThroughReshape(llvm::ArrayRef<int64_t> from,
+                                               int64_t axis,
+                                               llvm::ArrayRef<int64_t> to,
+                                               int64_t block);
+
 /// True if parts of these extents along the concatenation axis, each encoded
 /// with `type`, form whole blocks of the result: always when the axes differ
 /// (and the block is not the whole tensor), else if every part but the last is

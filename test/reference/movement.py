@@ -85,8 +85,11 @@ def _keeps_axis(op, attrs, parts, fmt, shape):
     own, new = parts[0].format, fmt
     if op == "reshape":
         before, after = parts[0].shape, shape
-        return (before[own.axis] == after[new.axis]
-                and np.prod(before[:own.axis]) == np.prod(after[:new.axis]))
+        length, other = before[own.axis], after[new.axis]
+        return (np.prod(before[own.axis + 1:]) == np.prod(after[new.axis + 1:])
+                and (length == other
+                     or own.block > 0 and length % own.block == 0
+                     and other % own.block == 0))
     if op == "transpose":
         return attrs["perm"][new.axis] == own.axis
     if op in ("expand", "broadcast"):

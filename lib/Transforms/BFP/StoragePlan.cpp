@@ -220,8 +220,9 @@ std::optional<int64_t> StoragePlan::getRequiredAxis(OpOperand &use) const {
       })
       .Case<nn::ConcatOp, nn::SliceOp>([&](auto) { return axis; })
       .Case([&](nn::ReshapeOp reshape) {
-        return mapAxisThroughReshape(shapeOf(reshape.getY()), *axis,
-                                     shapeOf(reshape.getX()));
+        // canStoreEncoded has found whole blocks.
+        return mapBlocksThroughReshape(shapeOf(reshape.getY()), *axis,
+                                       shapeOf(reshape.getX()), 1);
       })
       .Case(
           [&](nn::TransposeOp transpose) { return transpose.getPerm()[*axis]; })
@@ -264,8 +265,8 @@ bool StoragePlan::canStoreEncoded(Operation *op, int64_t axis,
                                 slice.getSteps(), shapeOf(slice.getY()));
       })
       .Case([&](nn::ReshapeOp reshape) {
-        return mapAxisThroughReshape(shapeOf(reshape.getY()), axis,
-                                     shapeOf(reshape.getX()))
+        return mapBlocksThroughReshape(shapeOf(reshape.getY()), axis,
+                                       shapeOf(reshape.getX()), format.block)
             .has_value();
       })
       .Default([](Operation *) { return false; });

@@ -120,8 +120,9 @@ static bool keepsBlocks(Operation *op, OpOperand &operand, BlockType type,
            sliceKeepsBlocks(type, shape, slice.getStarts(), slice.getSteps(),
                             shapeOf(slice.getY()));
   if (auto reshape = dyn_cast<nn::ReshapeOp>(op))
-    return mapAxisThroughReshape(shapeOf(reshape.getY()), resultType.getAxis(),
-                                 shape) == type.getAxis();
+    return mapBlocksThroughReshape(shapeOf(reshape.getY()),
+                                   resultType.getAxis(), shape,
+                                   type.getBlock()) == type.getAxis();
   if (auto transpose = dyn_cast<nn::TransposeOp>(op))
     return transpose.getPerm()[resultType.getAxis()] == type.getAxis();
   return false;

@@ -49,6 +49,43 @@ func.func @through(%x: tensor<1x16x8x8xf32>, %w: tensor<16x16x1x1xf32>) -> tenso
 
 // -----
 
+// Heads are split and merged between whole blocks: the product stores the
+// blocks, and the reshapes move them.
+// CHECK-LABEL: func @heads
+func.func @heads(%x: tensor<1x5x64xf32>, %w: tensor<64x64xf32>, %k: tensor<1x2x32x7xf32>, %v: tensor<1x2x7x32xf32>) -> tensor<1x5x64xf32> {
+  // CHECK: bfp.matmul {{.*}} -> tensor<1x5x64x!bfp.block<{{.*}}axis = 2>>
+  %0 = bfp.matmul %x, %w : (tensor<1x5x64xf32>, tensor<64x64xf32>) -> tensor<1x5x64xf32>
+  // CHECK-NEXT: nn.reshape {{.*}} -> tensor<1x5x2x32x!bfp.block<{{.*}}axis = 3>>
+  %1 = nn.reshape %0 : (tensor<1x5x64xf32>) -> tensor<1x5x2x32xf32>
+  // CHECK: nn.transpose {{.*}} -> tensor<1x2x5x32x!bfp.block<{{.*}}axis = 3>>
+  %2 = nn.transpose %1 {perm = array<i64: 0, 2, 1, 3>} : (tensor<1x5x2x32xf32>) -> tensor<1x2x5x32xf32>
+  %3 = bfp.matmul %2, %k : (tensor<1x2x5x32xf32>, tensor<1x2x32x7xf32>) -> tensor<1x2x5x7xf32>
+  // CHECK: bfp.matmul {{.*}} -> tensor<1x2x5x32x!bfp.block<{{.*}}axis = 3>>
+  %4 = bfp.matmul %3, %v : (tensor<1x2x5x7xf32>, tensor<1x2x7x32xf32>) -> tensor<1x2x5x32xf32>
+  %5 = nn.transpose %4 {perm = array<i64: 0, 2, 1, 3>} : (tensor<1x2x5x32xf32>) -> tensor<1x5x2x32xf32>
+  // CHECK: nn.reshape {{.*}} -> tensor<1x5x64x!bfp.block<{{.*}}axis = 2>>
+  %6 = nn.reshape %5 : (tensor<1x5x2x32xf32>) -> tensor<1x5x64xf32>
+  %7 = bfp.matmul %6, %w : (tensor<1x5x64xf32>, tensor<64x64xf32>) -> tensor<1x5x64xf32>
+  return %7 : tensor<1x5x64xf32>
+}
+
+// -----
+
+// Heads of 24 elements would cut blocks of 16: floats are moved.
+// CHECK-LABEL: func @heads_cut
+func.func @heads_cut(%x: tensor<1x5x48xf32>, %w: tensor<48x48xf32>, %k: tensor<1x2x24x7xf32>) -> tensor<1x2x5x7xf32> {
+  // CHECK: bfp.matmul {{.*}} -> tensor<1x5x48xf32>
+  %0 = bfp.matmul %x, %w : (tensor<1x5x48xf32>, tensor<48x48xf32>) -> tensor<1x5x48xf32>
+  // CHECK: nn.reshape {{.*}} -> tensor<1x5x2x24xf32>
+  %1 = nn.reshape %0 : (tensor<1x5x48xf32>) -> tensor<1x5x2x24xf32>
+  // CHECK: bfp.encode {{.*}} -> tensor<1x5x2x24x!bfp.block<{{.*}}axis = 3>>
+  %2 = nn.transpose %1 {perm = array<i64: 0, 2, 1, 3>} : (tensor<1x5x2x24xf32>) -> tensor<1x2x5x24xf32>
+  %3 = bfp.matmul %2, %k : (tensor<1x2x5x24xf32>, tensor<1x2x24x7xf32>) -> tensor<1x2x5x7xf32>
+  return %3 : tensor<1x2x5x7xf32>
+}
+
+// -----
+
 // A concat of whole blocks is a view of encoded parts.
 // CHECK-LABEL: func @concat_whole
 func.func @concat_whole(%x: tensor<1x16x4x4xf32>, %y: tensor<1x5x4x4xf32>, %w: tensor<8x21x1x1xf32>) -> tensor<1x8x4x4xf32> {

@@ -66,6 +66,23 @@ TEST_F(Geometry, ReshapeBreaksAxis) {
   EXPECT_EQ(mapAxisThroughReshape({2, 4, 8}, 1, {4, 2, 8}), std::nullopt);
 }
 
+TEST_F(Geometry, ReshapeBetweenWholeBlocks) {
+  // Heads of an attention, split and merged.
+  EXPECT_EQ(mapBlocksThroughReshape({1, 7, 6, 64}, 3, {1, 7, 384}, 16), 2);
+  EXPECT_EQ(mapBlocksThroughReshape({1, 7, 384}, 2, {1, 7, 6, 64}, 16), 3);
+  // With elements between those of a block, and dimensions of one.
+  EXPECT_EQ(mapBlocksThroughReshape({2, 64, 5}, 1, {2, 2, 32, 1, 5}, 16), 2);
+  EXPECT_EQ(mapBlocksThroughReshape({2, 64, 5}, 1, {128, 5}, 64), 0);
+  // Blocks that one side cuts, or that would have other elements.
+  EXPECT_EQ(mapBlocksThroughReshape({1, 96}, 1, {4, 24}, 16), std::nullopt);
+  EXPECT_EQ(mapBlocksThroughReshape({4, 24}, 1, {1, 96}, 16), std::nullopt);
+  EXPECT_EQ(mapBlocksThroughReshape({64, 32}, 0, {2048}, 16), std::nullopt);
+  EXPECT_EQ(mapBlocksThroughReshape({1, 64}, 1, {2, 32}, BlockType::kWholeAxis),
+            std::nullopt);
+  // One dimension remains one, however long its blocks are.
+  EXPECT_EQ(mapBlocksThroughReshape({2, 3, 5}, 2, {6, 5}, 16), 1);
+}
+
 TEST_F(Geometry, Concat) {
   EXPECT_TRUE(concatKeepsBlocks(make(16, 1), 1, {32, 16, 5}));
   EXPECT_FALSE(concatKeepsBlocks(make(16, 1), 1, {32, 5, 16}));
