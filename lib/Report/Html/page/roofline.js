@@ -4,16 +4,26 @@
 
 const decade = power => power >= 0 ? whole(10 ** power) : (10 ** power).toFixed(-power);
 
+const dramBytes = layer => layer.dram_read + layer.dram_write;
+
+// The span of a layer has its prefetches and cycles of its neighbours: the work of
+// its busiest engine, DRAM included, is what the layer needs by itself.
+function busiest(layer) {
+  const work = Object.entries(layer.busy);
+  work.push(["DRAM", dramBytes(layer) / RUN.machine_parameters.dram.bytes_per_cycle]);
+  return work.reduce((most, entry) => entry[1] > most[1] ? entry : most);
+}
+
 function roofline() {
-  const layers = RUN.nodes.filter(node => node.macs > 0 && node.span > 0);
+  const layers = RUN.nodes.filter(node => node.macs > 0 && busiest(node)[1] > 0);
   if (!layers.length) return;
   const node = section("roofline", "Roofline",
-    "MACs per cycle of a layer, from its first start to its last completion, over its MACs per byte of DRAM traffic. Layers overlap, so a span has cycles of its neighbours too.");
+    "MACs of a layer per busy cycle of its busiest engine, over its MACs per byte of DRAM traffic. A layer below the roof fills the array only in part, or keeps another engine busier than the array. Larger circles decide more cycles of the run.");
   const machine = RUN.machine_parameters;
   const peak = machine.pe.rows * machine.pe.columns;
   const rate = machine.dram.bytes_per_cycle;
   const points = layers.map(layer => ({
-    layer, x: layer.macs / Math.max(1, layer.dram_read + layer.dram_write), y: layer.macs / layer.span,
+    layer, x: layer.macs / Math.max(1, dramBytes(layer)), y: layer.macs / busiest(layer)[1],
   }));
   const ridge = peak / rate;
   const low = Math.min(ridge / 10, ...points.map(p => p.x)), high = Math.max(ridge * 10, ...points.map(p => p.x));
@@ -53,6 +63,7 @@ function roofline() {
     });
     circle.onmousemove = event => showTooltip(event,
       `${point.layer.name} (${point.layer.op})\n${point.y.toFixed(0)} MACs per cycle, ${point.x.toFixed(1)} per byte\n` +
+      `${whole(busiest(point.layer)[1])} busy cycles of ${busiest(point.layer)[0]}, its busiest engine\n` +
       `${whole(point.layer.cycles)} cycles of the run, span ${whole(point.layer.span)}`);
     circle.onmouseleave = hideTooltip;
     circle.onclick = () => choose(point.layer.name);
