@@ -480,6 +480,11 @@ LogicalResult PeTransposeOp::verify() {
   if (getBytePlanes() && getFunction() != "copy") // npu_pe_transpose_c5
     return emitOpError() << "moves byte planes and applies function '"
                          << getFunction() << "', expected 'copy'";
+  if (getFloatProducts() && // npu_pe_transpose_c6
+      (getBytePlanes() || !(from.isF32() || from.isF16() || from.isBF16())))
+    return emitOpError() << "multiplies elements of " << from
+                         << (getBytePlanes() ? " in byte planes" : "")
+                         << " as floats, expected f16, bf16 or f32";
   return checkFunction(*this, getFunction());
 }
 

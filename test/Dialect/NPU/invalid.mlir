@@ -141,6 +141,14 @@ func.func @pe_transpose_c5(%x: tensor<4x8xf32>) {
 
 // -----
 
+func.func @pe_transpose_c6(%x: tensor<4x8xi8>) {
+  // expected-error@+1 {{multiplies elements of 'i8' as floats, expected f16, bf16 or f32}}
+  %0 = npu.pe.transpose(%x) {source_axis = 0 : i64, float_products, pattern = array<i64: 0, 2, 2, 8, 1, 1, 0, 1, 4, 0, 1, 1, 1, 0, 0, 0, 0>, function = "copy", alpha = 0.0 : f32, beta = 0.0 : f32} : (tensor<4x8xi8>) -> tensor<8x4xi8>
+  return
+}
+
+// -----
+
 func.func @pe_transpose_c2(%x: tensor<4x8xf32>) {
   // expected-error@+1 {{has a malformed access pattern array<i64: 0, 9>}}
   %0 = npu.pe.transpose(%x) {source_axis = 0 : i64, pattern = array<i64: 0, 9>, function = "copy", alpha = 0.0 : f32, beta = 0.0 : f32} : (tensor<4x8xf32>) -> tensor<8x4xf32>
