@@ -388,7 +388,9 @@ def NPU_PeTransposeOp
     another one. The words of the operand are stationary, an identity matrix
     streams, and the drain applies `function`; with `copy` no bit of any element
     changes. With `byte_planes` the array multiplies integers instead of passing
-    words: every byte of the elements is a matrix of u8 of its own.
+    words: every byte of the elements is a matrix of u8 of its own. With
+    `float_products` it multiplies f16, bf16 or f32 in binary32: -0 becomes 0,
+    and infinities and NaN spread over their column of the tile.
 
     Constraints:
     - npu_pe_transpose_c1: neither side is encoded, and both have one type.
@@ -398,12 +400,14 @@ def NPU_PeTransposeOp
       npu_pe_conv_c5.
     - npu_pe_transpose_c4: every index that `pattern` reads lies in the operand.
     - npu_pe_transpose_c5: with `byte_planes`, `function` is `copy`.
+    - npu_pe_transpose_c6: with `float_products`, elements are f16, bf16 or f32,
+      and `byte_planes` is absent.
 
     Example: `%y = npu.pe.transpose(%x) {source_axis = 1, pattern = ...} : ...`
   }];
   let arguments = !con((ins NPU_Tensor:$x, I64Attr:$source_axis,
     DenseI64ArrayAttr:$pattern, StrAttr:$function, F32Attr:$alpha,
-    F32Attr:$beta, UnitAttr:$byte_planes),
+    F32Attr:$beta, UnitAttr:$byte_planes, UnitAttr:$float_products),
     NPU_Decisions);
   let results = (outs NPU_Tensor:$y);
   let assemblyFormat =

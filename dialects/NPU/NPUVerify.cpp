@@ -310,7 +310,7 @@ static LogicalResult checkUnits(TcuConvOp op) {
   return success();
 }
 
-LogicalResult TcuConvOp::verify() { // npu_tcu_conv_c1 to c6
+LogicalResult TcuConvOp::verify() { // npu_tcu_conv_c1 to c7
   if (getScatterAttr() && getIssueZeros())
     return emitOpError() << "issues zeros in scatter mode, which has none";
   if (getBiasInSums() &&
@@ -320,8 +320,13 @@ LogicalResult TcuConvOp::verify() { // npu_tcu_conv_c1 to c6
   if (!llvm::is_contained({"auto", "off", "always"}, getBinding()))
     return emitOpError() << "has binding '" << getBinding()
                          << "', expected auto, off or always";
-  if (failed(checkUnits(*this)) || failed(checkConv(*this, 2)))
+  if (failed(checkUnits(*this)) || failed(checkConv(*this, 3)))
     return failure();
+  if (getStrides().size() > 2 && // npu_tcu_conv_c7
+      (getGroup() != 1 || getScatterAttr()))
+    return emitOpError() << "has " << getGroup()
+                         << " groups in three spatial dimensions, expected 1 "
+                            "and no scatter";
   return checkQuant(*this);
 }
 
@@ -480,6 +485,11 @@ LogicalResult PeTransposeOp::verify() {
   if (getBytePlanes() && getFunction() != "copy") // npu_pe_transpose_c5
     return emitOpError() << "moves byte planes and applies function '"
                          << getFunction() << "', expected 'copy'";
+  if (getFloatProducts() && // npu_pe_transpose_c6
+      (getBytePlanes() || !(from.isF32() || from.isF16() || from.isBF16())))
+    return emitOpError() << "multiplies elements of " << from
+                         << (getBytePlanes() ? " in byte planes" : "")
+                         << " as floats, expected f16, bf16 or f32";
   return checkFunction(*this, getFunction());
 }
 

@@ -148,6 +148,32 @@ llvm::ArrayRef<uint32_t> EncodedWeights::nonZeros(int64_t output) const {
   return llvm::ArrayRef(counts).slice(output * channels, channels);
 }
 
+void EncodedWeights::unfoldDepth(int64_t depth, int64_t width) {
+  const int64_t plane = taps / depth, ownBlocks = blocks;
+  const int64_t planeBlocks =
+      ownBlocks == 1 ? 1 : llvm::divideCeil(width, blockLength);
+  const auto outputs = static_cast<int64_t>(scales.size());
+  std::vector<int16_t> spread(outputs * plane * depth * width);
+  std::vector<int8_t> spreadCells(outputs * plane * depth * planeBlocks,
+                                  numerics::kZeroBlock);
+  for (int64_t o = 0; o < outputs; ++o)
+    for (int64_t k = 0; k < depth; ++k)
+      for (int64_t tap = 0; tap < plane; ++tap) {
+        const int64_t from = o * taps + k * plane + tap;
+        const int64_t to = (o * plane + tap) * depth + k;
+        std::copy_n(mantissas.begin() + from * channels, channels,
+                    spread.begin() + to * width);
+        std::copy_n(cells.begin() + from * ownBlocks, ownBlocks,
+                    spreadCells.begin() + to * planeBlocks);
+      }
+  if (ownBlocks == 1)
+    blockLength = width;
+  mantissas = std::move(spread);
+  cells = std::move(spreadCells);
+  taps = plane, channels = depth * width, blocks = depth * planeBlocks;
+  counts.clear();
+}
+
 int64_t EncodedWeights::numNonZeros() const {
   return static_cast<int64_t>(mantissas.size()) -
          llvm::count(mantissas, int16_t(0));

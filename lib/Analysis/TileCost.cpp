@@ -362,7 +362,9 @@ private:
   }
 
   void tryPlan(const TilePlan &plan) {
-    if (plan.tilesOutside && problem.groups != 1)
+    // Tiles that stay are all in one buffer set; taps along a depth load theirs
+    // one after the other.
+    if (plan.tilesOutside && (problem.groups != 1 || problem.depth.width > 0))
       return;
     for (const ColumnWave &wave : grouping.waves)
       if (wave.crosses && channelsOf(problem, wave.first).count > plan.slots)

@@ -20,6 +20,7 @@ public:
     digest.add(problem.extent).add(problem.kernel);
     digest.add(problem.stride).add(problem.dilation);
     digest.add(problem.channels).add(problem.outputs).add(problem.groups);
+    digest.add(problem.depth.taps).add(problem.depth.width);
     digest.add(problem.part).add(problem.elementBytes).add(problem.cellBlock);
     digest.add(problem.resultBytes).add(problem.residualBytes);
     digest.add(problem.activationBits).add(problem.weightBits);

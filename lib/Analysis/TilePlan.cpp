@@ -189,7 +189,7 @@ static void setWindows(TileProblem &problem, Op op) {
   if (Value residual = op.getResidual())
     problem.residualBytes = storageOf(residual).bytes();
   int64_t spatial = op.getStrides().size();
-  for (int64_t i = 0; i < spatial; ++i) {
+  for (int64_t i = spatial == 3 ? 1 : 0; i < spatial; ++i) {
     int64_t axis = 2 - spatial + i;
     problem.kernel[axis] = shapeOf(op.getW())[2 + i];
     problem.stride[axis] = op.getStrides()[i];
@@ -199,7 +199,9 @@ static void setWindows(TileProblem &problem, Op op) {
 
 bool biasFitsSums(Operation *op) {
   auto fits = [](auto conv) {
-    return conv.getBias() && !storageOf(conv.getX()).encoded &&
+    // Sums of planes along a depth may begin with any chunk of their stream.
+    return conv.getStrides().size() < 3 && conv.getBias() &&
+           !storageOf(conv.getX()).encoded &&
            getElementTypeOrSelf(conv.getBias()).isInteger(32);
   };
   if (auto conv = dyn_cast<npu::PeConvOp>(op))
@@ -223,6 +225,28 @@ int64_t cellPlane(const numerics::BlockFormat &format,
   return 0;
 }
 
+DepthTaps depthTaps(Operation *op, const machine::Description &machine) {
+  llvm::ArrayRef<int64_t> kernel = shapeOf(op->getOperand(1)).drop_front(2);
+  if (kernel.size() < 3)
+    return {};
+  // Taps begin where blocks and planes of cells do.
+  const StorageType x = storageOf(op->getOperand(0));
+  const ProductShape product = productShape(op);
+  int64_t granule = std::max<int64_t>(product.weightFormat.block, 1);
+  if (x.encoded)
+    granule = std::max<int64_t>(
+        {granule, cellPlane(x.format, machine), x.format.block});
+  return {kernel.front(),
+          static_cast<int64_t>(llvm::alignTo(product.channels, granule))};
+}
+
+EncodedWeights tileWeights(Operation *op, const machine::Description &machine) {
+  EncodedWeights weights(op);
+  if (const DepthTaps depth = depthTaps(op, machine); depth.width > 0)
+    weights.unfoldDepth(depth.taps, depth.width);
+  return weights;
+}
+
 TileProblem tileProblem(Operation *op, const EncodedWeights &weights,
                         llvm::ArrayRef<int64_t> extent,
                         const machine::Description &machine, int64_t parts,
@@ -232,14 +256,21 @@ TileProblem tileProblem(Operation *op, const EncodedWeights &weights,
     setWindows(problem, conv);
   else
     setWindows(problem, cast<npu::TcuConvOp>(op));
+  problem.depth = depthTaps(op, machine);
   problem.extent[0] = extent[0];
+  if (problem.depth.width > 0) {
+    problem.extent[0] *= extent[1];
+    extent = extent.drop_front();
+  }
   for (size_t i = 1; i < extent.size(); ++i)
     problem.extent[3 - extent.size() + i] = extent[i];
   ProductShape product = productShape(op);
   product.recordsOnly = true;
   product.weightsMove = false; // that is a choice for the array
   StorageType x = storageOf(op->getOperand(0));
-  problem.channels = product.channels;
+  problem.channels = problem.depth.width > 0
+                         ? problem.depth.taps * problem.depth.width
+                         : product.channels;
   problem.outputs = product.outputs;
   problem.groups = product.groups;
   problem.function = drainFunction(op);
@@ -407,6 +438,8 @@ std::vector<Chunk> chunksOf(const TileProblem &problem, const ColumnWave &wave,
     // They end earlier at as many dead channels as share a plane of cells: less
     // would load the plane a second time.
     int64_t next = std::min((first / slots + 1) * slots, end);
+    if (const int64_t width = problem.depth.width; width > 0)
+      next = std::min(next, (first / width + 1) * width);
     int64_t last = first + 1;
     int64_t gap = problem.cellBlock > 0 ? problem.cellBlock : kLeastGap;
     for (int64_t c = last; c < next && c - last < gap; ++c)

@@ -136,7 +136,7 @@ public:
       : plan(plan), machine(machine), ends(ends), element(elementBytes),
         elements(plan.rowCount() * plan.columnCount() * plan.planes()) {}
 
-  int64_t onArray(bool byBytes) const;
+  int64_t onArray(machine::TransposeMode mode) const;
   int64_t byCopy() const;
   int64_t throughDram() const {
     return static_cast<int64_t>(machine::transposeRoundTrip(
@@ -183,7 +183,7 @@ private:
   int64_t element, elements;
 };
 
-int64_t Predictor::onArray(bool byBytes) const {
+int64_t Predictor::onArray(machine::TransposeMode mode) const {
   auto partitions = static_cast<int64_t>(machine.sb.partitions);
   auto sizes = [](llvm::ArrayRef<Segment> segments) {
     llvm::SmallVector<uint64_t> list;
@@ -202,7 +202,7 @@ int64_t Predictor::onArray(bool byBytes) const {
       static_cast<int64_t>(machine::transposeTiles(
           machine, rows,
           sizes(plan.columnSegments(machine.pe.columns, partitions, 0)),
-          element, plan.planes(), byBytes)) -
+          element, plan.planes(), mode)) -
       lead;
   // Tile by tile: the slowest of load, array and store hides the others but for
   // one tile.
@@ -296,11 +296,15 @@ int64_t Predictor::byCopy() const {
 TransposeCycles predictTranspose(const TransposePlan &plan,
                                  int64_t elementBytes,
                                  const machine::Description &machine,
-                                 const TransposeEnds &ends) {
+                                 const TransposeEnds &ends,
+                                 uint64_t significand) {
   const Predictor predictor(plan, elementBytes, machine, ends);
   TransposeCycles cycles;
-  cycles.identity = predictor.onArray(/*byBytes=*/false);
-  cycles.planes = predictor.onArray(/*byBytes=*/true);
+  cycles.identity = predictor.onArray({});
+  cycles.planes = predictor.onArray({.byPlanes = true, .significand = 0});
+  if (significand > 0)
+    cycles.floats =
+        predictor.onArray({.byPlanes = false, .significand = significand});
   cycles.copy = predictor.byCopy();
   // What is in DRAM anyway goes there only once.
   cycles.dma = ends.loaded > 0 || ends.stored > 0 ? cycles.copy

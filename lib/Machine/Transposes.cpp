@@ -76,11 +76,13 @@ uint64_t TransposeTerms::total() const {
 TransposeTerms ashlar::machine::transposeTile(const Description &machine,
                                               uint64_t rows, uint64_t cols,
                                               uint64_t elementBytes,
-                                              bool byPlanes) {
+                                              TransposeMode mode) {
   TransposeTerms terms;
-  terms.planes = byPlanes ? elementBytes : 1;
-  terms.load = peLoad(machine, rows, byPlanes ? 1 : elementBytes).complete;
-  const uint64_t passes = byPlanes ? pePasses(machine, 8, 8) : 1;
+  terms.planes = mode.byPlanes ? elementBytes : 1;
+  terms.load = peLoad(machine, rows, mode.byPlanes ? 1 : elementBytes).complete;
+  uint64_t passes = mode.byPlanes ? pePasses(machine, 8, 8) : 1;
+  if (mode.significand > 0)
+    passes = pePasses(machine, identitySignificand, mode.significand);
   terms.stream = mul(rows, passes);
   terms.cells = peMatmul(machine, rows, passes, cols).complete;
   terms.drain = actDrain(machine, cols, rows).issue;
@@ -100,9 +102,10 @@ public:
             std::max<uint64_t>(std::min<uint64_t>(machine.psum.banks, 1024), 1),
             0) {}
 
-  void add(uint64_t rows, uint64_t cols, uint64_t elementBytes, bool byBytes) {
+  void add(uint64_t rows, uint64_t cols, uint64_t elementBytes,
+           TransposeMode mode) {
     const TransposeTerms terms =
-        transposeTile(machine, rows, cols, elementBytes, byBytes);
+        transposeTile(machine, rows, cols, elementBytes, mode);
     for (uint64_t plane = 0; plane < terms.planes; ++plane)
       addPlane(terms);
   }
@@ -152,7 +155,7 @@ uint64_t ashlar::machine::transposeTiles(const Description &machine,
                                          llvm::ArrayRef<uint64_t> rows,
                                          llvm::ArrayRef<uint64_t> cols,
                                          uint64_t elementBytes, uint64_t planes,
-                                         bool byBytes) {
+                                         TransposeMode mode) {
   // Planes are alike: after some of them each takes as long as the one before.
   constexpr uint64_t enough = 8;
   TilePipeline pipeline(machine);
@@ -161,7 +164,7 @@ uint64_t ashlar::machine::transposeTiles(const Description &machine,
     before = pipeline.cycles();
     for (uint64_t row : rows)
       for (uint64_t col : cols)
-        pipeline.add(row, col, elementBytes, byBytes);
+        pipeline.add(row, col, elementBytes, mode);
   }
   const uint64_t each = pipeline.cycles() - before;
   return limited(pipeline.cycles() +

@@ -40,6 +40,10 @@ public:
   std::optional<int64_t> sourceZeros() const { return zerosBefore; }
   /// EW[output].
   int32_t scaleExponent(int64_t output) const { return scales[output]; }
+  /// Makes each tap along the depth of a kernel of three dimensions channels of
+  /// its own, after those of the tap before and a multiple of `width` further
+  /// on; the channels between have no coefficients.
+  void unfoldDepth(int64_t depth, int64_t width);
   /// Channels of a block.
   int64_t blockSize() const { return blockLength; }
 

@@ -77,9 +77,26 @@ enum class HandOver {
   Always, ///< wherever it is possible
 };
 
+/// The depth of a kernel of three dimensions: each of its taps reads channels
+/// of its own, which lie in other planes of the feature map.
+struct DepthTaps {
+  int64_t taps = 1;
+  int64_t width = 0; ///< channels from one tap to the next; 0: two dimensions
+  /// Tap that a channel belongs to, and its channel of the feature map.
+  int64_t tapOf(int64_t channel) const {
+    return width > 0 ? channel / width : 0;
+  }
+  int64_t channelOf(int64_t channel) const {
+    return width > 0 ? channel % width : channel;
+  }
+};
+
 /// A convolution as the sparse cluster sees it.
 struct TileProblem {
-  std::array<int64_t, 3> extent{1, 1, 1}; ///< images, rows, columns of results
+  /// Images, rows, columns of results; the planes of a map with depth are
+  /// images.
+  std::array<int64_t, 3> extent{1, 1, 1};
+  DepthTaps depth;
   std::array<int64_t, 2> kernel{1, 1}, stride{1, 1}, dilation{1, 1};
   int64_t channels = 0, outputs = 0, groups = 1;
   int64_t part = 0;          ///< partition of input channel 0
@@ -135,7 +152,16 @@ bool isCellPlane(int64_t channels, const machine::Description &machine);
 int64_t cellPlane(const numerics::BlockFormat &format,
                   const machine::Description &machine);
 
-/// The problem of a convolution, `npu.pe.conv` or `npu.tcu.conv`, for results
+/// The depth of a convolution's kernel, for its operand as the machine's loads
+/// take it.
+DepthTaps depthTaps(mlir::Operation *op, const machine::Description &machine);
+
+/// The weights of a convolution as the sparse cluster reads them.
+EncodedWeights tileWeights(mlir::Operation *op,
+                           const machine::Description &machine);
+
+/// The problem of a convolution, `npu.pe.conv` or `npu.tcu.conv`, with its
+/// tileWeights(), for results
 /// of `extent` (batch, spatial dimensions). The results of a drain are split
 /// over `parts` groups of units, or as many as divide them (0: as the operation
 /// says). Zeros are issued if `issuesZeros` or the operation says so.

@@ -74,13 +74,17 @@ struct TransposeEnds {
 struct TransposeCycles {
   int64_t identity = 0; ///< on the array, tiles overlapped
   int64_t planes = 0;   ///< the same, byte plane by byte plane
+  int64_t floats = 0;   ///< the same, products of floats; 0: of another type
   int64_t copy = 0;     ///< copied inside the chip, or by a load or store
   int64_t dma = 0;      ///< to DRAM and back
 };
+/// `significand`: bits of the significands of floating-point elements that the
+/// array can multiply; 0 of other types.
 TransposeCycles predictTranspose(const TransposePlan &plan,
                                  int64_t elementBytes,
                                  const machine::Description &machine,
-                                 const TransposeEnds &ends = {});
+                                 const TransposeEnds &ends = {},
+                                 uint64_t significand = 0);
 
 } // namespace ashlar::analysis
 

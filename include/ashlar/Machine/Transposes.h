@@ -44,6 +44,16 @@ uint64_t columnLead(uint64_t columns);
 Timing actDrainColumns(const Description &machine, uint64_t columns,
                        uint64_t entries, VecCost cost = VecCost::Cheap);
 
+/// How the array takes the elements of a transpose; as they are, words pass.
+struct TransposeMode {
+  bool byPlanes = false; ///< Every byte is an integer of its own.
+  /// Bits of the significands that are multiplied as floating-point numbers by
+  /// an identity of bf16; 0: nothing is.
+  uint64_t significand = 0;
+};
+/// Of a significand of bf16.
+inline constexpr uint64_t identitySignificand = 8;
+
 /// The terms of one tile on the array, nothing overlapped.
 struct TransposeTerms {
   uint64_t planes = 1;  ///< Passes of load, stream and drain over the tile.
@@ -57,11 +67,11 @@ struct TransposeTerms {
 };
 
 /// Select mode moves words of \p elementBytes in one plane; byte planes
-/// (\p byPlanes) take one plane for each byte, with the passes of an integer
-/// product of bytes.
+/// take one plane for each byte, with the passes of an integer product of
+/// bytes, and floats the passes of their significands.
 TransposeTerms transposeTile(const Description &machine, uint64_t rows,
                              uint64_t cols, uint64_t elementBytes,
-                             bool byPlanes = false);
+                             TransposeMode mode = {});
 
 /// A matrix of \p m x \p n, m on partitions, in tiles of R x C, row of tiles
 /// after row, from the first load to the last element in SB: a tile is loaded
@@ -73,12 +83,11 @@ uint64_t transposeMatrix(const Description &machine, uint64_t m, uint64_t n,
                          uint64_t elementBytes);
 
 /// The same of tiles of \p rows by \p cols, one row of tiles after the other,
-/// for each of \p planes planes; in byte planes (\p byBytes), those of a tile
-/// follow each other.
+/// for each of \p planes planes; byte planes of a tile follow each other.
 uint64_t transposeTiles(const Description &machine,
                         llvm::ArrayRef<uint64_t> rows,
                         llvm::ArrayRef<uint64_t> cols, uint64_t elementBytes,
-                        uint64_t planes = 1, bool byBytes = false);
+                        uint64_t planes = 1, TransposeMode mode = {});
 
 /// The same matrix through DRAM: written row after row, read back in the same
 /// order to its new partitions. Bytes are whole bursts.

@@ -29,7 +29,8 @@ HandOver handOverOf(Operation *op, llvm::StringRef binding,
   Operation *producer = op->getOperand(0).getDefiningOp();
   auto move = dyn_cast_or_null<npu::DmaMoveOp>(producer);
   const bool begins = producer && (!move || move.getInputs().size() > 1);
-  if (binding == "off" || !reaches || !begins ||
+  const bool depth = shapeOf(op->getOperand(1)).size() > 4;
+  if (depth || binding == "off" || !reaches || !begins ||
       machine.sparse.tileTables < kTablesOfSteps)
     return HandOver::Off;
   return binding == "always" ? HandOver::Always : HandOver::Auto;

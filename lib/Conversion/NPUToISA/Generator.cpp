@@ -16,6 +16,7 @@
 #include "ashlar/Analysis/StationaryPlan.h"
 #include "ashlar/Support/Budget.h"
 #include "ashlar/Support/Error.h"
+#include "ashlar/Support/Half.h"
 #include "ashlar/Transforms/NPU/Passes.h"
 #include "dialects/BFP/BFPOps.h"
 #include "dialects/BFP/EncodeEvents.h"
@@ -318,23 +319,41 @@ llvm::Error Generator::planCounters() {
   return llvm::Error::success();
 }
 
-/// The identity that all transposes share, made once without DRAM. It is no
-/// weight: nothing prunes or skips it.
-void Generator::storeIdentity() {
+int64_t Generator::floatIdentityOffset() const {
+  return identityOffset() + llvm::alignTo(machine.sb.partitions, 64);
+}
+
+/// The identities that all transposes share, made once without DRAM. They are
+/// no weights: nothing prunes or skips them.
+void Generator::storeIdentities() {
+  bool words = false, floats = false;
+  for (Operation *op : nodes) {
+    auto transpose = dyn_cast<npu::PeTransposeOp>(op);
+    const bool multiplies = transpose && transpose.getFloatProducts();
+    floats |= multiplies;
+    words |= (transpose && !multiplies) || npu::transposesBlocks(op);
+  }
+  if (words)
+    storeIdentity(identityOffset(), 1, 1);
+  if (floats)
+    storeIdentity(floatIdentityOffset(), 2, support::floatToBfloat(1.0f));
+}
+
+void Generator::storeIdentity(int64_t offset, uint32_t bytes, uint64_t one) {
   isa::DmaFill fill{};
   fill.queue = isa::Queue::Dma0;
-  fill.elemBytes = 1;
+  fill.elemBytes = bytes;
   fill.dstMem = isa::Memory::Sb;
-  fill.dstBase = identityOffset();
+  fill.dstBase = offset;
   fill.n0 = fill.n1 = fill.n2 = 1;
   fill.n3 = fill.n4 = machine.sb.partitions;
   fill.dstStride3 = static_cast<int64_t>(machine.sb.bytesPerPartition);
-  fill.dstStride4 = 1;
+  fill.dstStride4 = bytes;
   builder.emit(fill);
   fill.n3 = 1;
   fill.dstStride3 = 0;
-  fill.dstStride4 = static_cast<int64_t>(machine.sb.bytesPerPartition) + 1;
-  fill.value = 1;
+  fill.dstStride4 = static_cast<int64_t>(machine.sb.bytesPerPartition) + bytes;
+  fill.value = one;
   builder.emit(fill);
 }
 
@@ -378,10 +397,7 @@ llvm::Error Generator::emitNode(size_t index) {
 llvm::Error Generator::emitAll() {
   builder.node = 0;
   scales.emitConstants(builder);
-  if (llvm::any_of(nodes, [](Operation *op) {
-        return mlir::isa<npu::PeTransposeOp>(op) || npu::transposesBlocks(op);
-      }))
-    storeIdentity();
+  storeIdentities();
   loadConstants();
   for (size_t index : order)
     if (llvm::Error error = emitNode(index))

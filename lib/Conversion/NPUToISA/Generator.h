@@ -109,6 +109,8 @@ public:
   /// First byte of the shared identity in every partition: row p has its one
   /// at byte p.
   int64_t identityOffset() const { return 0; }
+  /// The same of bf16, where transposes multiply floats.
+  int64_t floatIdentityOffset() const;
   /// Where a value lies.
   View allocationOf(mlir::Value value);
   /// Where a value lies in the state buffer across `axis`: constants may lie
@@ -130,7 +132,8 @@ private:
   llvm::Error emitOperation(mlir::Operation *op);
   llvm::Error findSequences();
   void mergeConcatScales(mlir::Operation *op);
-  void storeIdentity();
+  void storeIdentities();
+  void storeIdentity(int64_t offset, uint32_t bytes, uint64_t one);
   void loadConstants();
 
   mlir::ModuleOp module;

@@ -249,7 +249,7 @@ buildTileProgram(Operation *op, llvm::ArrayRef<int64_t> extent,
                      "the operation is for the sparse cluster, machine {} has "
                      "none (sparse.tcus is 0)",
                      machine.name);
-  EncodedWeights weights(op);
+  const EncodedWeights weights = analysis::tileWeights(op, machine);
   auto program = std::make_unique<TileProgram>();
   program->problem = tileProblem(op, weights, extent, machine);
   auto plan = planTiles(program->problem, machine);
@@ -265,7 +265,9 @@ buildTileProgram(Operation *op, llvm::ArrayRef<int64_t> extent,
   if (program->problem.biasInSums)
     packer.startAt(analysis::constantWords(cast<npu::TcuConvOp>(op).getBias()));
   int64_t units = analysis::unitsOf(*plan, machine);
-  program->resident = plan->tiles(program->problem) > units;
+  // Planes at the borders of a map with depth run by themselves.
+  program->resident =
+      plan->tiles(program->problem) > units || program->problem.depth.width > 0;
   for (const ColumnWave &wave :
        columnWaves(program->problem, plan->groups, machine)) {
     auto streams = packer.pack(wave);

@@ -116,9 +116,10 @@ defm schedule : Value<"schedule">, MetaVarName<"MODE">,
   Values<"list,search,off">, Group<mapping_group>;
 defm transpose : Value<"transpose">, MetaVarName<"MODE">,
   HelpText<"transposes: auto (default: fewest cycles), pe (on the "
-           "array), planes (on the array, each byte as an integer), dma "
+           "array), planes (on the array, each byte as an integer), "
+           "floats (on the array, floating-point products), dma "
            "(through DRAM) or copy (on chip)">,
-  Values<"auto,pe,planes,dma,copy">, Group<mapping_group>;
+  Values<"auto,pe,planes,floats,dma,copy">, Group<mapping_group>;
 defm map_compression : Value<"map-compression">, MetaVarName<"FORM">,
   HelpText<"feature maps in DRAM: auto (default: fewest cycles), off, "
            "bitmap, coo or quadtree">,

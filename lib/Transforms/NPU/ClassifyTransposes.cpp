@@ -223,7 +223,17 @@ void hideBesideLoads(Movement &movement, const machine::Description &machine) {
   };
   hide(movement.cycles.identity, loads);
   hide(movement.cycles.planes, loads);
+  hide(movement.cycles.floats, loads);
   hide(movement.cycles.copy, loads * (queues - 1) / queues);
+}
+
+/// Bits of the significand of elements that the array multiplies as
+/// floating-point numbers; 0 if it does not.
+uint64_t floatSignificand(const analysis::StorageType &type) {
+  using E = support::ElementType;
+  if (!type.isFloat() || type.plain == E::F64)
+    return 0;
+  return type.plain == E::F32 ? 24 : type.plain == E::F16 ? 11 : 8;
 }
 
 /// Finds the tiles of the array and the cycles of all ways, with the axes that
@@ -246,7 +256,8 @@ void findPlan(Movement &movement, const machine::Description &machine) {
       if (!other.plan || !isWorthTiles(*other.plan, machine))
         continue;
       other.cycles = analysis::predictTranspose(
-          *other.plan, storageOf(x).bytes(), machine, endsOf(other, machine));
+          *other.plan, storageOf(x).bytes(), machine, endsOf(other, machine),
+          floatSignificand(storageOf(x)));
       const auto partitions = static_cast<int64_t>(machine.sb.partitions);
       other.inTiles = other.plan->rowCount() > partitions ||
                       other.plan->columnCount() > 2 * partitions;
@@ -289,14 +300,20 @@ Choice onArray(const Movement &movement, llvm::StringRef mode,
                const machine::Description &machine) {
   if (mode == "pe")
     return {"identity", "requested"};
-  const int64_t bytes = storageOf(movement.op->getOperand(0)).bytes();
+  const analysis::StorageType type = storageOf(movement.op->getOperand(0));
+  if (mode == "floats" && floatSignificand(type) > 0)
+    return {"floats", "requested"};
+  if (mode == "floats")
+    return {"identity", "its elements are no floats that the array multiplies"};
+  const int64_t bytes = type.bytes();
   if (isWorthTiles(*movement.plan, machine, bytes))
     return {"planes", "requested"};
   return {"identity", "a plane for every byte takes too many instructions"};
 }
 
 bool isOfArray(const Choice &choice) {
-  return choice.way == "identity" || choice.way == "planes";
+  return choice.way == "identity" || choice.way == "planes" ||
+         choice.way == "floats";
 }
 
 Choice choose(const Movement &movement, llvm::StringRef mode,
@@ -305,7 +322,7 @@ Choice choose(const Movement &movement, llvm::StringRef mode,
     return {"none", "no element leaves its partition: the result is a view"};
   if (!movement.plan)
     return {"copy", "no tiles of the array exchange these axes"};
-  if (mode == "pe" || mode == "planes")
+  if (mode == "pe" || mode == "planes" || mode == "floats")
     return onArray(movement, mode, machine);
   if (mode == "dma")
     return {"dma", "requested"};
@@ -357,12 +374,15 @@ public:
       auto cycles = [&](llvm::StringRef name, int64_t value) {
         return builder.getNamedAttr(name, builder.getI64IntegerAttr(value));
       };
+      llvm::SmallVector<NamedAttribute> alternatives{
+          cycles("identity", movement.cycles.identity),
+          cycles("planes", movement.cycles.planes),
+          cycles("copy", movement.cycles.copy),
+          cycles("dma", movement.cycles.dma)};
+      if (movement.cycles.floats > 0)
+        alternatives.push_back(cycles("floats", movement.cycles.floats));
       entries.push_back(builder.getNamedAttr(
-          "alternatives", builder.getDictionaryAttr(
-                              {cycles("identity", movement.cycles.identity),
-                               cycles("planes", movement.cycles.planes),
-                               cycles("copy", movement.cycles.copy),
-                               cycles("dma", movement.cycles.dma)})));
+          "alternatives", builder.getDictionaryAttr(alternatives)));
     }
     movement.op->setAttr(kTransposeDecisionAttr,
                          builder.getDictionaryAttr(entries));
@@ -383,6 +403,7 @@ public:
         builder.getStringAttr("copy"), builder.getF32FloatAttr(0.0f),
         builder.getF32FloatAttr(0.0f));
     transpose.setBytePlanes(choice.way == "planes");
+    transpose.setFloatProducts(choice.way == "floats");
     copyDecisions(op, transpose);
     transpose.setLayoutAttr(
         LayoutAttr::get(builder.getContext(), movement.resultAxis));
@@ -476,9 +497,11 @@ struct ClassifyTransposesPass
     auto machine = assignedMachineOf(getOperation());
     if (failed(machine))
       return signalPassFailure();
-    if (!llvm::is_contained({"auto", "pe", "planes", "dma", "copy"}, mode)) {
+    if (!llvm::is_contained({"auto", "pe", "planes", "floats", "dma", "copy"},
+                            mode)) {
       getOperation().emitError()
-          << "mode is '" << mode << "', expected auto, pe, planes, dma or copy";
+          << "mode is '" << mode
+          << "', expected auto, pe, planes, floats, dma or copy";
       return signalPassFailure();
     }
     exposeAxisChanges(getOperation(), *machine);

@@ -141,6 +141,14 @@ func.func @pe_transpose_c5(%x: tensor<4x8xf32>) {
 
 // -----
 
+func.func @pe_transpose_c6(%x: tensor<4x8xi8>) {
+  // expected-error@+1 {{multiplies elements of 'i8' as floats, expected f16, bf16 or f32}}
+  %0 = npu.pe.transpose(%x) {source_axis = 0 : i64, float_products, pattern = array<i64: 0, 2, 2, 8, 1, 1, 0, 1, 4, 0, 1, 1, 1, 0, 0, 0, 0>, function = "copy", alpha = 0.0 : f32, beta = 0.0 : f32} : (tensor<4x8xi8>) -> tensor<8x4xi8>
+  return
+}
+
+// -----
+
 func.func @pe_transpose_c2(%x: tensor<4x8xf32>) {
   // expected-error@+1 {{has a malformed access pattern array<i64: 0, 9>}}
   %0 = npu.pe.transpose(%x) {source_axis = 0 : i64, pattern = array<i64: 0, 9>, function = "copy", alpha = 0.0 : f32, beta = 0.0 : f32} : (tensor<4x8xf32>) -> tensor<8x4xf32>
@@ -223,11 +231,21 @@ func.func @pe_conv_c10(%x: tensor<1x4x2x2xi8>, %w: tensor<4x4x1x1xi8>, %s: tenso
 
 // -----
 
-!x = tensor<1x4x1x2x2x!bfp.block<mantissa = 8, block = 16, range = 7, axis = 1>>
-!w = tensor<4x4x1x1x1x!bfp.block<mantissa = 8, block = 16, range = 7, axis = 1>>
+!x = tensor<1x4x1x1x2x2x!bfp.block<mantissa = 8, block = 16, range = 7, axis = 1>>
+!w = tensor<4x4x1x1x1x1x!bfp.block<mantissa = 8, block = 16, range = 7, axis = 1>>
 func.func @tcu_conv_c1(%x: !x, %w: !w) {
-  // expected-error@+1 {{expects spatial rank 1 to 2, found 3}}
-  %0 = npu.tcu.conv(%x, %w) {strides = array<i64: 1, 1, 1>, pads = array<i64: 0, 0, 0, 0, 0, 0>, dilations = array<i64: 1, 1, 1>, group = 1 : i64, function = "copy", alpha = 0.0 : f32, beta = 0.0 : f32} : (!x, !w) -> tensor<1x4x1x2x2xf32>
+  // expected-error@+1 {{expects spatial rank 1 to 3, found 4}}
+  %0 = npu.tcu.conv(%x, %w) {strides = array<i64: 1, 1, 1, 1>, pads = array<i64: 0, 0, 0, 0, 0, 0, 0, 0>, dilations = array<i64: 1, 1, 1, 1>, group = 1 : i64, function = "copy", alpha = 0.0 : f32, beta = 0.0 : f32} : (!x, !w) -> tensor<1x4x1x1x2x2xf32>
+  return
+}
+
+// -----
+
+!x = tensor<1x4x1x2x2x!bfp.block<mantissa = 8, block = 16, range = 7, axis = 1>>
+!w = tensor<4x2x1x1x1x!bfp.block<mantissa = 8, block = 16, range = 7, axis = 1>>
+func.func @tcu_conv_c7(%x: !x, %w: !w) {
+  // expected-error@+1 {{has 2 groups in three spatial dimensions, expected 1 and no scatter}}
+  %0 = npu.tcu.conv(%x, %w) {strides = array<i64: 1, 1, 1>, pads = array<i64: 0, 0, 0, 0, 0, 0>, dilations = array<i64: 1, 1, 1>, group = 2 : i64, function = "copy", alpha = 0.0 : f32, beta = 0.0 : f32} : (!x, !w) -> tensor<1x4x1x2x2xf32>
   return
 }
 

@@ -140,11 +140,12 @@ TEST(Cost, BytePlanesInAPipelineOfTiles) {
                     : std::vector<uint64_t>{64, 64, 64, 8};
         EXPECT_EQ(measured.total,
                   machine::transposeTiles(machine, rows, cols, bytes,
-                                          /*planes=*/1, /*byBytes=*/true))
+                                          /*planes=*/1, {.byPlanes = true}))
             << m << " x " << n << " x " << bytes << ", " << digits;
         EXPECT_EQ(measured.stream,
                   machine::transposeTile(machine, std::min<uint64_t>(m, 128),
-                                         std::min<uint64_t>(n, 64), bytes, true)
+                                         std::min<uint64_t>(n, 64), bytes,
+                                         {.byPlanes = true})
                       .stream);
       }
   }

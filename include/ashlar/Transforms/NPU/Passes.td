@@ -203,7 +203,9 @@ def ClassifyTransposes
     chip, by an identity multiplication on the array (npu.pe.transpose), or
     through DRAM (`route`); the fewest predicted cycles decide, or
     `mode` does: `pe` passes whole words, `planes` multiplies every byte of the
-    elements by a 1, which never takes fewer cycles. A graph input or output is loaded or stored in its new order
+    elements by a 1, which never takes fewer cycles, `floats` does so with
+    floating-point elements themselves, which is exact for finite values but -0.
+    A graph input or output is loaded or stored in its new order
     anyway. The drain of an identity multiplication applies a function that
     is the only reader of its result.
 
@@ -219,7 +221,7 @@ def ClassifyTransposes
   }];
   let options = [
     Option<"mode", "mode", "std::string", /*default=*/"\"auto\"",
-           "auto, pe, planes, dma or copy">];
+           "auto, pe, planes, floats, dma or copy">];
   let statistics = [
     Statistic<"numNone", "none", "data movements that are views">,
     Statistic<"numCopies", "copies", "data movements copied on the chip">,

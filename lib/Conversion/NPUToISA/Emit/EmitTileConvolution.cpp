@@ -14,6 +14,9 @@
 #include "dialects/NPU/NPUDialect.h"
 #include "llvm/Support/MathExtras.h"
 
+#include <memory>
+#include <tuple>
+
 using namespace mlir;
 
 namespace ashlar::codegen {
@@ -26,9 +29,30 @@ using analysis::storageOf;
 
 namespace {
 
+/// Results that the same taps along the depth reach: planes of a map with
+/// depth, which stand in for its images. Otherwise all results.
+struct Part {
+  Part(Generator &generator, const TileContext &tile, ProductGeometry of,
+       const TileProgram &program)
+      : geometry(std::move(of)),
+        map{tile, geometry, program.problem, generator.machine},
+        tables(std::make_unique<TileTables>(generator, map, program)),
+        lastTap(program.problem.depth.taps) {}
+  Part(const Part &) = delete;
+
+  ProductGeometry geometry;
+  const LoadedMap map;
+  std::unique_ptr<TileTables> tables;
+  int64_t firstTap = 0, lastTap; ///< taps that meet the feature map
+  /// Bytes from the view's first plane to that of tap 0, which may lie before
+  /// the map, and from tap to tap.
+  int64_t planeOffset = 0, planeStep = 0;
+};
+
 /// Part of the work: all chunks of one wave on one round of tiles.
 struct Step {
   size_t wave = 0;
+  size_t part = 0;
   int64_t round = 0;
   bool loads = true; ///< false: the tiles are still resident
 };
@@ -38,22 +62,32 @@ public:
   TileConvolutionEmitter(Generator &generator, const TileContext &tile,
                          const ProductGeometry &geometry, TileProgram &program)
       : generator(generator), machine(generator.machine), tile(tile),
-        geometry(geometry), program(program), plan(program.plan),
-        map{tile, geometry, program.problem, machine},
-        tables(generator, map, program), rounds(tables.rounds()),
-        x(storageOf(tile.op->getOperand(0))) {}
+        whole(geometry), program(program), plan(program.plan),
+        x(storageOf(tile.op->getOperand(0))) {
+    if (program.problem.depth.width > 0)
+      cutDepth();
+    else
+      parts.push_back(
+          std::make_unique<Part>(generator, tile, geometry, program));
+    part = parts.front().get();
+  }
 
   llvm::Error run();
 
 private:
   int64_t results() const { return plan.images * plan.rows * plan.cols; }
   std::vector<Step> steps() const;
+  void cutDepth();
+  void addPlanes(int64_t image, int64_t first, int64_t count,
+                 std::pair<int64_t, int64_t> taps);
+  std::pair<int64_t, int64_t> tapsOf(int64_t plane) const;
   /// Groups of units that have the tiles of a step.
   int64_t copiesOf(const Step &step) const {
     return program.waves[step.wave].wave.count;
   }
   llvm::Error emitStep(const Step &step, unsigned table);
   unsigned tableOf(const Step &step);
+  llvm::Error emitSteps(const std::vector<Step> &work);
   llvm::Error acquireWave(size_t wave);
   void releaseWave(size_t wave);
   template <typename Op>
@@ -76,7 +110,7 @@ private:
   }
   /// Partition of a channel, and channels of its block before it.
   int64_t partitionOf(int64_t channel) const {
-    return (geometry.x.part + channel) %
+    return (whole.x.part + program.problem.depth.channelOf(channel)) %
            static_cast<int64_t>(machine.sb.partitions);
   }
   int64_t phaseOf(int64_t channel) const {
@@ -95,12 +129,12 @@ private:
   Generator &generator;
   const machine::Description &machine;
   const TileContext &tile;
-  const ProductGeometry &geometry;
+  const ProductGeometry &whole;
   TileProgram &program;
   const analysis::TilePlan &plan;
-  const LoadedMap map;
-  TileTables tables;
-  const int64_t rounds;
+  std::vector<std::unique_ptr<Part>> parts;
+  const Part *part = nullptr;              ///< of the step that is emitted
+  std::pair<size_t, size_t> entered{0, 0}; ///< wave and part of the last table
   analysis::StorageType x;
   unsigned loadedSet = 0; ///< of tiles that stay for several waves
   bool drained = false;   ///< some of the results
@@ -109,18 +143,71 @@ private:
   std::map<size_t, std::pair<size_t, StreamPlace>> places; ///< by wave
 };
 
+/// The taps along the depth that result plane `plane` of the tile meets.
+std::pair<int64_t, int64_t>
+TileConvolutionEmitter::tapsOf(int64_t plane) const {
+  const int64_t first = whole.origin[0] + plane * whole.stride[0];
+  const int64_t step = whole.dilation[0], taps = program.problem.depth.taps;
+  const int64_t low = first >= 0 ? 0 : llvm::divideCeilSigned(-first, step);
+  const int64_t high = llvm::divideCeilSigned(whole.input[0] - first, step);
+  return {std::min(low, taps), std::clamp(high, std::min(low, taps), taps)};
+}
+
+/// Result planes of one image as images of a convolution of two dimensions.
+void TileConvolutionEmitter::addPlanes(int64_t image, int64_t first,
+                                       int64_t count,
+                                       std::pair<int64_t, int64_t> taps) {
+  ProductGeometry planes = whole;
+  planes.extent[0] = count;
+  planes.extent[1] = 1;
+  auto move = [&](View &view, DimStrides &strides, int64_t step) {
+    view.base += image * strides[0] + first * strides[1] * step;
+    strides[0] = strides[1] * step;
+  };
+  planes.x.base += image * whole.xStrides[0];
+  planes.xStrides[0] = whole.stride[0] * whole.xStrides[1];
+  move(planes.y, planes.yStrides, 1);
+  move(planes.residual, planes.residualStrides, 1);
+  auto next =
+      std::make_unique<Part>(generator, tile, std::move(planes), program);
+  std::tie(next->firstTap, next->lastTap) = taps;
+  next->planeStep = whole.dilation[0] * whole.xStrides[1];
+  next->planeOffset =
+      (whole.origin[0] + first * whole.stride[0] - whole.held[0]) *
+      whole.xStrides[1];
+  parts.push_back(std::move(next));
+}
+
+/// Planes that the same taps meet run together: at the borders some taps meet
+/// nothing but padding.
+void TileConvolutionEmitter::cutDepth() {
+  for (int64_t image = 0; image < whole.extent[0]; ++image)
+    for (int64_t first = 0, end = 0; first < whole.extent[1]; first = end) {
+      while (end < whole.extent[1] && tapsOf(end) == tapsOf(first))
+        ++end;
+      addPlanes(image, first, end - first, tapsOf(first));
+    }
+}
+
 std::vector<Step> TileConvolutionEmitter::steps() const {
   std::vector<Step> steps;
-  size_t waves = program.waves.size();
+  const size_t waves = program.waves.size();
+  auto forRounds = [&](auto fn) {
+    for (size_t part = 0; part < parts.size(); ++part)
+      for (int64_t round = 0; round < parts[part]->tables->rounds(); ++round)
+        fn(part, round);
+  };
   if (plan.tilesOutside) {
-    for (int64_t round = 0; round < rounds; ++round)
+    forRounds([&](size_t part, int64_t round) {
       for (size_t wave = 0; wave < waves; ++wave)
-        steps.push_back({wave, round, wave == 0});
+        steps.push_back({wave, part, round, wave == 0});
+    });
     return steps;
   }
   for (size_t wave = 0; wave < waves; ++wave)
-    for (int64_t round = 0; round < rounds; ++round)
-      steps.push_back({wave, round, true});
+    forRounds([&](size_t part, int64_t round) {
+      steps.push_back({wave, part, round, true});
+    });
   return steps;
 }
 
@@ -157,7 +244,7 @@ void TileConvolutionEmitter::setGeometry(Op &op) const {
   op.type = static_cast<isa::ElemType>(x.isaType());
   op.mantissa = x.encoded ? x.format.mantissa : 0;
   op.block = plan.cellBlock;
-  map.setWindows(op);
+  part->map.setWindows(op);
   op.images = plan.images;
   op.tileH = plan.rows, op.tileW = plan.cols;
 }
@@ -193,12 +280,15 @@ void TileConvolutionEmitter::emitLoad(const WaveStreams &wave,
   int64_t elements = plan.geometry(program.problem).slotElements();
   isa::DmaTile load{};
   setGeometry(load);
-  map.setOperand(load);
+  part->map.setOperand(load);
   load.queue = generator.builder.nextMovementQueue();
   load.table = table;
   load.set = set;
   load.channels = piece.count;
-  map.setSource(load, base + piece.first);
+  const analysis::DepthTaps &depth = program.problem.depth;
+  part->map.setSource(load, depth.channelOf(base + piece.first));
+  load.offset = static_cast<int64_t>(load.offset) + part->planeOffset +
+                depth.tapOf(base + piece.first) * part->planeStep;
   load.groups = streams.turns > 1 ? streams.turns : wave.wave.count;
   load.groupStep = streams.turns > 1 ? chunk.count : wave.wave.groupStep;
   int64_t slot = piece.first - chunk.first;
@@ -265,6 +355,7 @@ void TileConvolutionEmitter::emitDrain(const WaveStreams &streams, size_t index,
   const ColumnWave &wave = streams.wave;
   const DrainColumn &column = program.problem.drains[index];
   const ColumnTile &outputs = program.problem.columns[column.first];
+  const ProductGeometry &geometry = part->geometry;
   isa::ActDrain drain{};
   setEpilogue(tile.op, drain);
   if (streams.startsAtBias())
@@ -324,6 +415,14 @@ TileConvolutionEmitter::placeOf(const Step &step, size_t chunk) {
 /// their loads have another one.
 unsigned TileConvolutionEmitter::tableOf(const Step &step) {
   const int64_t copies = copiesOf(step);
+  Part &of = *parts[step.part];
+  // The tables of another part have taken the place of earlier ones.
+  if (const std::pair key(step.wave, step.part); key != entered) {
+    entered = key;
+    if (parts.size() > 1)
+      of.tables = std::make_unique<TileTables>(generator, of.map, program);
+  }
+  TileTables &tables = *of.tables;
   const unsigned table = tables.of(step.round, copies);
   if (!step.loads)
     return table;
@@ -338,6 +437,7 @@ unsigned TileConvolutionEmitter::tableOf(const Step &step) {
 
 llvm::Error TileConvolutionEmitter::emitStep(const Step &step, unsigned table) {
   const WaveStreams &wave = program.waves[step.wave];
+  part = parts[step.part].get();
   int64_t sums = 0;
   if (plan.twoSums)
     sums = generator.tiles.sums++ % 2 *
@@ -347,6 +447,9 @@ llvm::Error TileConvolutionEmitter::emitStep(const Step &step, unsigned table) {
   for (size_t c = 0; c < wave.chunks.size(); ++c) {
     const ChunkStreams &streams = wave.chunks[c];
     const int64_t turn = streams.turn;
+    const int64_t tap = program.problem.depth.tapOf(streams.chunk.first);
+    if (tap < part->firstTap || tap >= part->lastTap)
+      continue;
     if (step.loads && turn == 0) {
       loadedSet =
           generator.tiles.set++ % static_cast<unsigned>(machine.sparse.fmuSets);
@@ -359,7 +462,8 @@ llvm::Error TileConvolutionEmitter::emitStep(const Step &step, unsigned table) {
     if (c == 0 && wave.startsAtBias())
       emitInit(wave, place->second, table, sums);
     const unsigned taken =
-        turn == 0 ? table : tables.handedOn(step.round, copiesOf(step), turn);
+        turn == 0 ? table
+                  : part->tables->handedOn(step.round, copiesOf(step), turn);
     emitRun(wave, streams, place->second, taken, loadedSet, sums);
     if (!program.resident)
       generator.streams.release(place->first);
@@ -370,10 +474,10 @@ llvm::Error TileConvolutionEmitter::emitStep(const Step &step, unsigned table) {
 }
 
 llvm::Error TileConvolutionEmitter::run() {
-  if (geometry.x.part % cellBlock() != 0)
+  if (whole.x.part % cellBlock() != 0)
     return generator.unsupported(
         tile.op, "an input of the sparse cluster that starts inside a block");
-  if (plan.turns > 1 && geometry.x.part != 0)
+  if (plan.turns > 1 && whole.x.part != 0)
     return generator.unsupported(
         tile.op, "tiles handed on of an input that starts inside a channel "
                  "tile (--sparse-bind=off)");
@@ -382,6 +486,16 @@ llvm::Error TileConvolutionEmitter::run() {
     for (size_t wave = 0; wave < program.waves.size(); ++wave)
       if (llvm::Error error = acquireWave(wave))
         return error;
+  if (llvm::Error error = emitSteps(work))
+    return error;
+  if (plan.tilesOutside)
+    for (size_t wave = 0; wave < program.waves.size(); ++wave)
+      releaseWave(wave);
+  encodeScratch(generator, tile);
+  return llvm::Error::success();
+}
+
+llvm::Error TileConvolutionEmitter::emitSteps(const std::vector<Step> &work) {
   // Tables are written ahead of the runs before them, so that loads need not
   // wait for those; a machine with one table has no choice.
   bool ahead = machine.sparse.tileTables > 1;
@@ -391,18 +505,16 @@ llvm::Error TileConvolutionEmitter::run() {
     unsigned table = ahead ? next : tableOf(step);
     if (ahead && i + 1 < work.size())
       next = tableOf(work[i + 1]);
-    if (!plan.tilesOutside && step.round == 0)
+    const bool begins = i == 0 || work[i - 1].wave != step.wave;
+    if (!plan.tilesOutside && begins)
       if (llvm::Error error = acquireWave(step.wave))
         return error;
     if (llvm::Error error = emitStep(step, table))
       return error;
-    if (!plan.tilesOutside && step.round + 1 == rounds)
+    const bool ends = i + 1 == work.size() || work[i + 1].wave != step.wave;
+    if (!plan.tilesOutside && ends)
       releaseWave(step.wave);
   }
-  if (plan.tilesOutside)
-    for (size_t wave = 0; wave < program.waves.size(); ++wave)
-      releaseWave(wave);
-  encodeScratch(generator, tile);
   return llvm::Error::success();
 }
 

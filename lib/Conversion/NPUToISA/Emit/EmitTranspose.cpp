@@ -101,7 +101,7 @@ void TransposeEmitter::emitTile(const Segment &row, const Segment &column,
     offset += index % dim.extent * sourceStride(dim);
     index /= dim.extent;
   }
-  if (!op.getBytePlanes())
+  if (!op.getBytePlanes()) // words or floats
     return emitPlane(row, column, offset, to,
                      static_cast<isa::ElemType>(x.type.isaType()));
   for (int64_t byte = 0; byte < x.type.bytes(); ++byte)
@@ -114,8 +114,10 @@ void TransposeEmitter::emitPlane(const Segment &row, const Segment &column,
                                  isa::ElemType type) {
   const int64_t part =
       (firstRow + row.begin) % static_cast<int64_t>(machine.sb.partitions);
-  const isa::OperandMode mode =
-      op.getBytePlanes() ? isa::OperandMode::Int : isa::OperandMode::Select;
+  const isa::OperandMode mode = op.getBytePlanes() ? isa::OperandMode::Int
+                                : op.getFloatProducts()
+                                    ? isa::OperandMode::Float
+                                    : isa::OperandMode::Select;
   isa::PeLoad load{};
   load.part = part;
   load.rows = row.size;
@@ -134,9 +136,11 @@ void TransposeEmitter::emitPlane(const Segment &row, const Segment &column,
   isa::ActDrain drain = drainOf(row, column, psum, to);
   drain.dstType = type;
   auto function = numerics::parseFunction(op.getFunction());
-  if (function && op.getFunction() != "copy") {
+  // Sums of floats are binary32, whatever was multiplied.
+  const isa::ElemType sum = op.getFloatProducts() ? isa::ElemType::F32 : type;
+  if (function && (op.getFunction() != "copy" || sum != type)) {
     drain.typed = true;
-    drain.resType = type;
+    drain.resType = sum;
     drain.function =
         static_cast<isa::Function>(static_cast<unsigned>(*function));
     drain.alpha = op.getAlpha().convertToFloat();
@@ -191,13 +195,17 @@ void emitIdentityWindow(Generator &generator, int64_t part, int64_t rows,
   matmul.rows = rows;
   matmul.cols = cols;
   // The window whose diagonal begins in the tile's first partition.
-  matmul.offset = static_cast<int32_t>(generator.identityOffset() + part);
-  matmul.type = isa::ElemType::U8;
+  const bool floats = mode == isa::OperandMode::Float;
+  const int64_t bytes = floats ? 2 : 1;
+  matmul.offset = static_cast<int32_t>(
+      (floats ? generator.floatIdentityOffset() : generator.identityOffset()) +
+      part * bytes);
+  matmul.type = floats ? isa::ElemType::Bf16 : isa::ElemType::U8;
   matmul.mode = mode;
   matmul.window = isa::Window::Identity;
   matmul.psum = psum;
   matmul.n2 = rows;
-  matmul.stride2 = 1;
+  matmul.stride2 = static_cast<int32_t>(bytes);
   matmul.psumStride2 = 1;
   matmul.hi0 = 1, matmul.hi1 = 1;
   matmul.hi2 = static_cast<int32_t>(rows);

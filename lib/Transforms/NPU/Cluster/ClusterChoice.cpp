@@ -54,8 +54,8 @@ static std::string obstacle(PeConvOp conv,
   };
   if (!machine.sparse.exists())
     return "the machine has no sparse cluster";
-  if (conv.getStrides().size() > 2)
-    return "three spatial dimensions";
+  if (conv.getStrides().size() > 2 && conv.getGroup() > 1)
+    return "three spatial dimensions in groups";
   const analysis::StorageType type = storageOf(conv.getX());
   if (type.encoded && type.blockAxis != 1)
     return "its input is not encoded along channels";
@@ -102,7 +102,7 @@ static int64_t gainOfFold(Value x, const machine::Description &machine) {
 /// Cycles of scatter mode follow from the data: not by an estimate alone.
 bool Chooser::mayScatter(const Candidate &candidate) const {
   PeConvOp conv = candidate.conv;
-  if (!storageOf(conv.getX()).encoded)
+  if (!storageOf(conv.getX()).encoded || conv.getStrides().size() > 2)
     return false;
   return policy.mode == "scatter" ||
          (policy.mode == "auto" && policy.useScatter &&
@@ -259,6 +259,9 @@ void Chooser::predict(PeConvOp conv) {
   if (policy.mode == "scatter" && !storageOf(conv.getX()).encoded &&
       candidate.obstacle.empty())
     candidate.obstacle = "scatter mode takes encoded data";
+  if (policy.mode == "scatter" && conv.getStrides().size() > 2 &&
+      candidate.obstacle.empty())
+    candidate.obstacle = "scatter mode has two spatial dimensions";
   if (policy.mode == "scatter" && !holds && candidate.obstacle.empty())
     candidate.obstacle = "more products may wait than its queues hold";
   candidate.data = analysis::profileOf(conv.getX(), policy.profiles);
@@ -280,8 +283,11 @@ void Chooser::predict(PeConvOp conv) {
     fetch = weightCycles(conv, static_cast<double>(kept) /
                                    std::max<int64_t>(candidate.tiles, 1));
     predictDense(candidate, fetch, &weights);
-    if (candidate.obstacle.empty() && policy.mode != "off")
+    if (candidate.obstacle.empty() && policy.mode != "off") {
+      if (conv.getStrides().size() > 2)
+        weights = analysis::tileWeights(conv, machine);
       planSparse(candidate, weights);
+    }
   } else {
     predictDense(candidate, fetch, nullptr);
   }

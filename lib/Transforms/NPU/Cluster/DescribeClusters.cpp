@@ -40,7 +40,8 @@ struct DescribeClustersPass : impl::DescribeClustersBase<DescribeClustersPass> {
         tile.size() != static_cast<int64_t>(shape.size()) ||
         llvm::any_of(tile.asArrayRef(), [](int64_t size) { return size < 1; }))
       return;
-    analysis::EncodedWeights weights(conv);
+    const analysis::EncodedWeights weights =
+        analysis::tileWeights(conv, machine);
     analysis::Shape extent{tile[0]};
     extent.append(tile.asArrayRef().begin() + 2, tile.asArrayRef().end());
     analysis::TileProblem problem =

@@ -126,12 +126,18 @@ void Planner::collect(ModuleOp module) {
       identity, machine);
 }
 
-/// Bytes of every partition for the identity that transposes share.
+/// Bytes of every partition for the identities that transposes share: bytes,
+/// and behind them bf16 where any multiplies floats.
 int64_t Planner::identityBytes() const {
-  const bool any = llvm::any_of(plans, [](const OpPlan &plan) {
-    return isa<PeTransposeOp>(plan.op) || transposesBlocks(plan.op);
-  });
-  return any ? llvm::alignTo(machine.sb.partitions, 64) : 0;
+  bool any = false, floats = false;
+  for (const OpPlan &plan : plans) {
+    auto transpose = dyn_cast<PeTransposeOp>(plan.op);
+    any |= transpose || transposesBlocks(plan.op);
+    floats |= transpose && transpose.getFloatProducts();
+  }
+  const auto bytes =
+      static_cast<int64_t>(llvm::alignTo(machine.sb.partitions, 64));
+  return (any ? bytes : 0) + (floats ? 2 * bytes : 0);
 }
 
 const OpPlan *Planner::producer(Value value) const {
