@@ -161,10 +161,10 @@ EncodedWeights tileWeights(mlir::Operation *op,
                            const machine::Description &machine);
 
 /// The problem of a convolution, `npu.pe.conv` or `npu.tcu.conv`, with its
-/// tileWeights(), for results
-/// of `extent` (batch, spatial dimensions). The results of a drain are split
-/// over `parts` groups of units, or as many as divide them (0: as the operation
-/// says). Zeros are issued if `issuesZeros` or the operation says so.
+/// tileWeights(), for results of `extent` (batch, spatial dimensions). The
+/// results of a drain are split over `parts` groups of units, or as many as
+/// divide them (0: as the operation says). Zeros are issued if `issuesZeros` or
+/// the operation says so.
 TileProblem tileProblem(mlir::Operation *op, const EncodedWeights &weights,
                         llvm::ArrayRef<int64_t> extent,
                         const machine::Description &machine, int64_t parts = 0,

@@ -284,6 +284,7 @@ void Chooser::predict(PeConvOp conv) {
                                    std::max<int64_t>(candidate.tiles, 1));
     predictDense(candidate, fetch, &weights);
     if (candidate.obstacle.empty() && policy.mode != "off") {
+      // The array's come from the model; the cluster's have a depth unfolded.
       if (conv.getStrides().size() > 2)
         weights = analysis::tileWeights(conv, machine);
       planSparse(candidate, weights);
