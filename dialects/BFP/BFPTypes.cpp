@@ -69,17 +69,10 @@ SmallVector<int64_t> getExponentShape(BlockType type, ArrayRef<int64_t> shape) {
   return result;
 }
 
-static int64_t productOf(ArrayRef<int64_t> extents) {
-  int64_t result = 1;
-  for (int64_t extent : extents)
-    result *= extent;
-  return result;
-}
-
 std::optional<int64_t> mapAxisThroughReshape(ArrayRef<int64_t> from,
                                              int64_t axis,
                                              ArrayRef<int64_t> to) {
-  int64_t before = productOf(from.take_front(axis));
+  int64_t before = llvm::product_of(from.take_front(axis));
   int64_t prefix = 1;
   std::optional<int64_t> first;
   for (auto [index, extent] : llvm::enumerate(to)) {
@@ -106,7 +99,7 @@ std::optional<int64_t> mapBlocksThroughReshape(ArrayRef<int64_t> from,
     return std::nullopt;
   // Elements of both axes that follow each other are equally far apart, and
   // both axes count whole blocks: the blocks are the same ones.
-  const int64_t after = productOf(from.drop_front(axis + 1));
+  const int64_t after = llvm::product_of(from.drop_front(axis + 1));
   int64_t suffix = 1;
   for (auto index = static_cast<int64_t>(to.size()) - 1;
        index >= 0 && suffix <= after; --index) {

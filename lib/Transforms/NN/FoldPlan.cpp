@@ -23,13 +23,6 @@ static int64_t divideUp(int64_t a, int64_t b) {
   return llvm::divideCeilSigned(a, b);
 }
 
-static int64_t productOf(llvm::ArrayRef<int64_t> values) {
-  int64_t product = 1;
-  for (int64_t value : values)
-    product *= value;
-  return product;
-}
-
 llvm::StringRef name(const FoldAlternative &alternative) {
   switch (alternative.kind) {
   case FoldKind::Plain:
@@ -181,9 +174,9 @@ static llvm::SmallVector<int64_t, 3> stepsOf(const FoldConv &conv,
 /// Cycles of the array for an alternative's channels, taps, rows and lanes.
 static int64_t arrayCycles(const FoldConv &conv, const FoldAlternative &plan,
                            const FoldMachine &machine) {
-  int64_t rows =
-      conv.batch *
-      productOf(llvm::ArrayRef<int64_t>(stepsOf(conv, plan)).drop_back());
+  int64_t rows = conv.batch *
+                 llvm::product_of(
+                     llvm::ArrayRef<int64_t>(stepsOf(conv, plan)).drop_back());
   int64_t steps = divideUp(conv.output.back(), plan.lanes);
   if (machine.writePorts > 0)
     steps *= divideUp(plan.lanes, machine.writePorts);
@@ -195,14 +188,14 @@ static int64_t arrayCycles(const FoldConv &conv, const FoldAlternative &plan,
 static FoldAlternative plainPlan(const FoldConv &conv) {
   FoldAlternative plan;
   plan.channels = conv.channels;
-  plan.taps = productOf(conv.kernel);
+  plan.taps = llvm::product_of(conv.kernel);
   return plan;
 }
 
 static FoldAlternative packedPlan(const FoldConv &conv) {
   FoldAlternative plan;
   plan.kind = FoldKind::PackTaps;
-  plan.channels = conv.channels * productOf(conv.kernel);
+  plan.channels = conv.channels * llvm::product_of(conv.kernel);
   return plan;
 }
 
@@ -224,7 +217,8 @@ static FoldAlternative widthPlan(const FoldConv &conv, const StrideFold &fold,
   FoldAlternative plan;
   plan.kind = rows ? FoldKind::HeightWidth : FoldKind::Width;
   plan.fold = fold;
-  int64_t kernelRows = productOf(llvm::ArrayRef(conv.kernel).drop_back());
+  int64_t kernelRows =
+      llvm::product_of(llvm::ArrayRef(conv.kernel).drop_back());
   plan.channels = conv.channels * fold.phases * (rows ? kernelRows : 1);
   plan.taps = liveTaps(conv, fold) * (rows ? 1 : kernelRows);
   return plan;
@@ -233,8 +227,9 @@ static FoldAlternative widthPlan(const FoldConv &conv, const StrideFold &fold,
 /// Rows of the feature map that is encoded, and its columns.
 static std::pair<int64_t, int64_t> encodedMap(const FoldConv &conv,
                                               const FoldAlternative &plan) {
-  int64_t inputRows = productOf(llvm::ArrayRef(conv.input).drop_back());
-  int64_t outputRows = productOf(llvm::ArrayRef(conv.output).drop_back());
+  int64_t inputRows = llvm::product_of(llvm::ArrayRef(conv.input).drop_back());
+  int64_t outputRows =
+      llvm::product_of(llvm::ArrayRef(conv.output).drop_back());
   switch (plan.kind) {
   case FoldKind::Plain:
     return {inputRows, conv.width()};
@@ -255,7 +250,7 @@ static int64_t readCycles(const FoldConv &conv, const FoldAlternative &plan,
                           int64_t rows, const FoldMachine &machine) {
   int64_t lines = conv.batch * conv.channels * rows;
   int64_t bytes =
-      conv.batch * conv.channels * productOf(conv.input) * kFloatBytes;
+      conv.batch * conv.channels * llvm::product_of(conv.input) * kFloatBytes;
   // A run begins anywhere in a burst.
   auto bursts = [&](int64_t elements) {
     int64_t run = elements * kFloatBytes;
@@ -308,7 +303,7 @@ static int64_t firstPiece(const partition::Window &window,
 /// What does not overlap at the ends of the phases.
 static void addEnds(const FoldConv &conv, const FoldMachine &machine,
                     FoldAlternative &plan) {
-  int64_t positions = conv.batch * productOf(stepsOf(conv, plan));
+  int64_t positions = conv.batch * llvm::product_of(stepsOf(conv, plan));
   int64_t columnTiles = divideUp(conv.outputs, machine.columns);
   const partition::Window window = windowOf(conv, plan, machine);
   const int64_t piece = firstPiece(window, plan);
@@ -359,7 +354,7 @@ static void addResults(const FoldConv &conv, const FoldMachine &machine,
     FoldAlternative own = bare;
     own.rows = rows;
     own.array = arrayCycles(conv, own, machine);
-    own.drain = conv.batch * productOf(stepsOf(conv, own)) *
+    own.drain = conv.batch * llvm::product_of(stepsOf(conv, own)) *
                 divideUp(conv.outputs, machine.columns) * machine.drainCycles;
     addEnds(conv, machine, own);
     const std::pair cost(
@@ -439,7 +434,7 @@ foldAlternatives(const FoldConv &conv, const FoldMachine &machine, bool lanes) {
     addCheapest(candidates);
   };
   addCheapest(plainPlan(conv));
-  bool oneRow = productOf(llvm::ArrayRef(conv.kernel).drop_back()) == 1;
+  bool oneRow = llvm::product_of(llvm::ArrayRef(conv.kernel).drop_back()) == 1;
   int64_t stride = conv.strides.back();
   if (stride > 1 || lanes)
     addFolds(/*rows=*/false, Phases::All);
@@ -447,7 +442,7 @@ foldAlternatives(const FoldConv &conv, const FoldMachine &machine, bool lanes) {
     addFolds(/*rows=*/false, Phases::Selected);
   if (!oneRow && stride > 1)
     addFolds(/*rows=*/true, Phases::All);
-  if (productOf(conv.kernel) > 1)
+  if (llvm::product_of(conv.kernel) > 1)
     addCheapest(packedPlan(conv));
   return plans;
 }
@@ -458,7 +453,7 @@ int64_t leastOnCluster(const FoldConv &conv, const FoldAlternative &plain,
     return 0;
   FoldAlternative least = plain;
   // Every weight is multiplied for each result of its output.
-  least.array = nonZeros * conv.batch * productOf(conv.output) /
+  least.array = nonZeros * conv.batch * llvm::product_of(conv.output) /
                 machine.clusterMultipliers;
   least.first = least.last = least.weights = 0;
   return least.total();
@@ -470,7 +465,7 @@ FoldUtilisation utilisation(const FoldConv &conv, const FoldAlternative &plan,
     return all ? static_cast<double>(useful) / static_cast<double>(all) : 0.0;
   };
   FoldUtilisation result;
-  int64_t useful = conv.channels * productOf(conv.kernel);
+  int64_t useful = conv.channels * llvm::product_of(conv.kernel);
   result.tap = share(useful, plan.channels * plan.taps);
   int64_t rows = divideUp(plan.channels, machine.rows) * machine.rows;
   result.lane = share(plan.channels * plan.lanes, rows);
