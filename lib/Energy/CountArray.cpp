@@ -3,6 +3,7 @@
 // The array, its accumulators, and the drain.
 
 #include "Sink.h"
+#include "ashlar/Isa/ElementBytes.h"
 
 #include <algorithm>
 
@@ -12,17 +13,9 @@ using isa::ElemType;
 using isa::OperandMode;
 using machine::VecCost;
 
-/// Bits of an operand that pass the digit multipliers (docs/Machine.md 4): of
-/// floating-point elements the significand.
 template <typename Op>
 static uint32_t operandBits(const Op &op) {
-  if (op.mode == OperandMode::Select)
-    return 1;
-  if (op.mode == OperandMode::Bfp)
-    return op.mantissa;
-  if (op.mode == OperandMode::Float)
-    return op.type == ElemType::F32 ? 24 : op.type == ElemType::F16 ? 11 : 8;
-  return 8 * isa::elementBytes(op.type, op.mantissa);
+  return isa::multipliedBits(op.mode, op.type, op.mantissa);
 }
 
 /// Cells of \p count consecutive elements of every partition, whose blocks run

@@ -10,32 +10,6 @@
 
 namespace ashlar::isa {
 
-/// Bytes of one stored element.
-unsigned elementBytes(ElemType type, unsigned mantissa) {
-  switch (type) {
-  case ElemType::I8:
-  case ElemType::U8:
-  case ElemType::Bool:
-    return 1;
-  case ElemType::F16:
-  case ElemType::Bf16:
-  case ElemType::I16:
-  case ElemType::U16:
-    return 2;
-  case ElemType::F32:
-  case ElemType::I32:
-  case ElemType::U32:
-    return 4;
-  case ElemType::I64:
-  case ElemType::U64:
-  case ElemType::F64:
-    return 8;
-  case ElemType::Bfp:
-    return mantissa <= 8 ? 1 : 2;
-  }
-  return 8;
-}
-
 /// Gives an access its pattern and bounding box. Dimensions of one step or
 /// without stride vanish; a dimension that continues the run joins it; what
 /// does not fit maxDims becomes part of the run, and the access is not exact.

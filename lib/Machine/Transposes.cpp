@@ -4,11 +4,13 @@
 
 #include "ashlar/Machine/Transposes.h"
 #include "Saturating.h"
+#include "ashlar/Support/ElementType.h"
 
 #include <algorithm>
 #include <array>
 #include <vector>
 
+using namespace ashlar;
 using namespace ashlar::machine;
 using namespace ashlar::machine::saturating;
 
@@ -82,7 +84,9 @@ TransposeTerms ashlar::machine::transposeTile(const Description &machine,
   terms.load = peLoad(machine, rows, mode.byPlanes ? 1 : elementBytes).complete;
   uint64_t passes = mode.byPlanes ? pePasses(machine, 8, 8) : 1;
   if (mode.significand > 0)
-    passes = pePasses(machine, identitySignificand, mode.significand);
+    passes =
+        pePasses(machine, support::significandBits(support::ElementType::BF16),
+                 mode.significand);
   terms.stream = mul(rows, passes);
   terms.cells = peMatmul(machine, rows, passes, cols).complete;
   terms.drain = actDrain(machine, cols, rows).issue;

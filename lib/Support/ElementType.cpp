@@ -49,6 +49,21 @@ llvm::StringRef ashlar::support::numpyDescr(ElementType type) {
   return row(type).descr;
 }
 
+unsigned ashlar::support::significandBits(ElementType type) {
+  switch (type) {
+  case ElementType::F16:
+    return 11;
+  case ElementType::BF16:
+    return 8;
+  case ElementType::F32:
+    return 24;
+  case ElementType::F64:
+    return 53;
+  default:
+    return 0;
+  }
+}
+
 bool ashlar::support::isFloat(ElementType type) {
   return row(type).kind == 'f';
 }

@@ -51,8 +51,6 @@ struct TransposeMode {
   /// an identity of bf16; 0: nothing is.
   uint64_t significand = 0;
 };
-/// Of a significand of bf16.
-inline constexpr uint64_t identitySignificand = 8;
 
 /// The terms of one tile on the array, nothing overlapped.
 struct TransposeTerms {

@@ -35,6 +35,10 @@ inline constexpr unsigned numElementTypes = 13;
 /// Bytes of one element: 1, 2, 4 or 8.
 unsigned byteSize(ElementType type);
 
+/// Bits of the significand of a float, the hidden one included; 0 of other
+/// types.
+unsigned significandBits(ElementType type);
+
 /// "f32", "bf16", "i8", "u8", "bool", ...
 llvm::StringRef name(ElementType type);
 

@@ -5,6 +5,7 @@
 #include "Costs.h"
 #include "../State/TensorView.h"
 #include "../State/Tiles.h"
+#include "ashlar/Isa/ElementBytes.h"
 #include "ashlar/Machine/Dram.h"
 #include "ashlar/Machine/PutCycles.h"
 #include "ashlar/Machine/Transposes.h"
@@ -236,18 +237,9 @@ Cost CostModel::of(const isa::DmaExpand &op) {
 
 //===- PE array -----------------------------------------------------------===//
 
-/// Bits that an operand passes through the digit multipliers: of floating-point
-/// elements the significand; in select mode the cells pass whole words, one
-/// pass.
 template <typename Op>
 static uint64_t operandBits(const Op &op) {
-  if (op.mode == isa::OperandMode::Select)
-    return 1;
-  if (op.mode == isa::OperandMode::Bfp)
-    return op.mantissa;
-  if (op.mode == isa::OperandMode::Float)
-    return op.type == ElemType::F32 ? 24 : op.type == ElemType::F16 ? 11 : 8;
-  return 8 * storedBytes(op.type, op.mantissa);
+  return isa::multipliedBits(op.mode, op.type, op.mantissa);
 }
 
 Cost CostModel::of(const isa::PeLoad &op) {

@@ -230,10 +230,9 @@ void hideBesideLoads(Movement &movement, const machine::Description &machine) {
 /// Bits of the significand of elements that the array multiplies as
 /// floating-point numbers; 0 if it does not.
 uint64_t floatSignificand(const analysis::StorageType &type) {
-  using E = support::ElementType;
-  if (!type.isFloat() || type.plain == E::F64)
-    return 0;
-  return type.plain == E::F32 ? 24 : type.plain == E::F16 ? 11 : 8;
+  const bool multiplies =
+      type.isFloat() && type.plain != support::ElementType::F64;
+  return multiplies ? support::significandBits(type.plain) : 0;
 }
 
 /// Finds the tiles of the array and the cycles of all ways, with the axes that
