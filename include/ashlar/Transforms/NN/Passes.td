@@ -16,7 +16,7 @@ class NNPass<string flag> : Pass<flag, "::mlir::func::FuncOp"> {
 def BandChains : NNPass<"ashlar-nn-band-chains"> {
   let summary = "compute chains that change layout band by band of rows";
   let description = [{
-        In a chain of element-wise operations and pools that work in different
+    In a chain of element-wise operations and pools that work in different
     layouts (a pool over channels, as in a local response normalisation, has
     positions in the partition dimension, its neighbours have channels), the
     vector unit and the copies that change layouts alternate, and every
@@ -56,13 +56,13 @@ def BandChains : NNPass<"ashlar-nn-band-chains"> {
 def FoldConstants : NNPass<"ashlar-nn-fold-constants"> {
   let summary = "evaluate operations whose operands are all constant";
   let description = [{
-        Replaces every operation whose operands are constant by its value. Data
+    Replaces every operation whose operands are constant by its value. Data
     movement copies raw bits. Arithmetic is in binary64, in index order, rounded
     once to the result type; that of integers is exact, modulo their width.
 
     A result without elements is a constant for any operands.
 
-        A result that is larger than `max-bytes` and larger than all operands
+    A result that is larger than `max-bytes` and larger than all operands
     together (a broadcast, a pad) stays an operation: the program file should
     not store what the machine can compute.
   }];
@@ -452,7 +452,7 @@ def OrderChannels : NNPass<"ashlar-nn-order-channels"> {
     A channel without weights and bias stays zero through relu and pooling: the
     readers' weights for it become zero too.
 
-        A feature map that a grouped convolution, a graph output, an addition or a
+    A feature map that a grouped convolution, a graph output, an addition or a
     concatenation reads keeps its order, because these fix it.
   }];
   let options = [

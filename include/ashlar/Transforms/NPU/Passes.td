@@ -294,7 +294,7 @@ def SpreadMaps : Pass<"ashlar-npu-spread-maps", "::mlir::ModuleOp"> {
     much less of each partition: what was too large for the state buffer may
     fit.
 
-        Vector-unit operations that are connected by feature maps form a group. For
+    Vector-unit operations that are connected by feature maps form a group. For
     each group, the pass compares every axis and the numbers of partition groups
     that fill most partitions, by passes of the vector unit, copies between
     layouts and feature maps that go through DRAM. `work_spread` marks an
