@@ -8,6 +8,7 @@
 #include "AxisChanges.h"
 #include "SmallestTile.h"
 
+#include "ashlar/Analysis/Cost/StationaryCycles.h"
 #include "ashlar/Analysis/InPlace.h"
 #include "ashlar/Analysis/MoveView.h"
 #include "ashlar/Analysis/MovementQueues.h"
@@ -21,8 +22,6 @@
 #include "mlir/IR/Builders.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/MathExtras.h"
-
-#include <limits>
 
 namespace ashlar::npu {
 #define GEN_PASS_DEF_CLASSIFYTRANSPOSES
@@ -153,28 +152,23 @@ bool isWorthTiles(const analysis::TransposePlan &plan,
          rows * columns * plan.planes() * passes <= kMostTiles;
 }
 
-/// Cycles of the array for a product, as the choice of its stationary operand
-/// predicted them; 0 if `op` is none.
-int64_t productCycles(Operation *op) {
-  auto decision =
-      op ? op->getAttrOfType<DictionaryAttr>(kStationaryDecisionAttr) : nullptr;
-  auto all =
-      decision ? decision.getAs<DictionaryAttr>("alternatives") : nullptr;
-  if (!all || all.empty())
-    return 0;
-  int64_t least = std::numeric_limits<int64_t>::max();
-  for (NamedAttribute entry : all)
-    least = std::min(least, cast<IntegerAttr>(entry.getValue()).getInt());
-  return least;
+/// Cycles of the array for a product with the better stationary operand; 0 if
+/// `op` is none.
+int64_t productCycles(Operation *op, const machine::Description &machine) {
+  return isa_and_nonnull<PeConvOp, PeMatmulOp>(op)
+             ? analysis::stationaryCycles(op, machine).least()
+             : 0;
 }
 
 /// The longest product that reads `value`, as it is or encoded.
-int64_t readingCycles(Value value, int64_t depth = 1) {
+int64_t readingCycles(Value value, const machine::Description &machine,
+                      int64_t depth = 1) {
   int64_t longest = 0;
   for (Operation *user : value.getUsers()) {
-    longest = std::max(longest, productCycles(user));
+    longest = std::max(longest, productCycles(user, machine));
     if (isa<MapInterface>(user) && depth > 0)
-      longest = std::max(longest, readingCycles(user->getResult(0), depth - 1));
+      longest = std::max(longest,
+                         readingCycles(user->getResult(0), machine, depth - 1));
   }
   return longest;
 }
@@ -189,9 +183,9 @@ int64_t hiddenCopy(const Movement &movement,
   int64_t parts = analysis::kOverlapTiles;
   int64_t product = 0;
   if (movement.loads) {
-    product = readingCycles(movement.op->getResult(0));
+    product = readingCycles(movement.op->getResult(0), machine);
   } else {
-    product = productCycles(x.getDefiningOp());
+    product = productCycles(x.getDefiningOp(), machine);
     parts = static_cast<int64_t>(
         llvm::divideCeil(shapeOf(x)[movement.sourceAxis],
                          static_cast<int64_t>(machine.pe.columns)));

@@ -5,6 +5,7 @@
 #include "ClusterChoice.h"
 #include "NetworkTime.h"
 
+#include "ashlar/Analysis/Cost/StationaryCycles.h"
 #include "ashlar/Analysis/CounterAllocation.h"
 #include "ashlar/Analysis/DenseCycles.h"
 #include "ashlar/Analysis/PatternTiles.h"
@@ -236,18 +237,12 @@ void Chooser::predictDense(Candidate &candidate, int64_t fetch,
                                                 analysis::Lanes(), weights)));
   }
   // The other stationary operand streams other vectors, drained as many.
-  auto decision = conv->getAttrOfType<DictionaryAttr>(kStationaryDecisionAttr);
-  auto all = decision ? decision.getAs<DictionaryAttr>("alternatives")
-                      : DictionaryAttr();
-  if (!all)
-    return;
-  for (NamedAttribute alternative : all)
-    if (alternative.getName() != "weights-stationary")
-      candidate.plain =
-          std::min(candidate.plain,
-                   std::max({cast<IntegerAttr>(alternative.getValue()).getInt(),
-                             plain.drain, fetch}) +
-                       fill);
+  const analysis::StationaryCycles either =
+      analysis::stationaryCycles(conv, machine);
+  for (std::optional<int64_t> moving : {either.activations, either.blocks})
+    if (moving)
+      candidate.plain = std::min(
+          candidate.plain, std::max({*moving, plain.drain, fetch}) + fill);
 }
 
 void Chooser::predict(PeConvOp conv) {

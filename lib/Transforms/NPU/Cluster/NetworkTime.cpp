@@ -6,6 +6,7 @@
 #include "NetworkTime.h"
 
 #include "ashlar/Analysis/Cost/OperationCycles.h"
+#include "ashlar/Analysis/Cost/StationaryCycles.h"
 #include "ashlar/Analysis/DenseCycles.h"
 #include "ashlar/Analysis/HostCost.h"
 #include "ashlar/Analysis/StorageType.h"
@@ -120,15 +121,8 @@ void NetworkTime::add(Operation *op) {
         operands);
     return;
   }
-  int64_t cycles = 0;
-  if (auto decision =
-          op->getAttrOfType<DictionaryAttr>(kStationaryDecisionAttr))
-    if (auto all = decision.getAs<DictionaryAttr>("alternatives"))
-      for (NamedAttribute alternative : all) {
-        auto own = cast<IntegerAttr>(alternative.getValue()).getInt();
-        cycles = cycles == 0 ? own : std::min(cycles, own);
-      }
-  producers[result] = addStep(Array, cycles, operands);
+  producers[result] =
+      addStep(Array, analysis::stationaryCycles(op, machine).least(), operands);
 }
 
 /// True if `map` lies in lanes: all its readers are on the array, and what
