@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Where results lie in the state buffer, as planning placed them, and what the
-// operations that read and write them there think of it. Code generation takes
-// its addresses from here, and ashlar-npu-verify-layouts checks the same views.
+// The placement of results in the state buffer, and the check that every
+// operation accepts the layout of what it reads and writes there. Code
+// generation takes its addresses from these views, and
+// ashlar-npu-verify-layouts checks the same ones.
 
 #ifndef ASHLAR_ANALYSIS_BUFFERVIEWS_H
 #define ASHLAR_ANALYSIS_BUFFERVIEWS_H
@@ -15,22 +16,23 @@
 
 namespace ashlar::analysis {
 
-/// The result of `op` in the state buffer: at byte `offset` of its partitions,
-/// inside the concatenation that it is a part of, or, for a data movement that
-/// moves nothing, in `source`, the view of its operand (null: it has none).
-/// Fails with a reason if the data movement cannot be such a view. The
-/// operation has an axis.
+/// The view of the result of `op` in the state buffer. The result starts at
+/// byte `offset` of its partitions, or lies inside the concatenation that it is
+/// part of. If `op` is a data movement that copies nothing, the result aliases
+/// `source`, the view of its operand (null if the operand has no view); an
+/// error says why that is impossible. `op` must have a partition axis.
 llvm::Expected<View> resultView(mlir::Operation *op, int64_t offset,
                                 const View *source,
                                 const machine::Description &machine);
 
-/// A view in the state buffer as operations judge it; `lanes` is the fold that
-/// it holds.
+/// The layout of `view`, in the terms in which operations accept or refuse
+/// layouts. `lanes` is the lane fold of the view.
 npu::Layout layoutOf(const View &view, const Lanes &lanes,
                      const machine::Description &machine);
 
-/// Why `op` cannot read operand `index` in place in `view`; empty if it can, or
-/// if it reads a copy. `model` is the operation's tiling model.
+/// The reason why `op` cannot read operand `index` in place from `view`; empty
+/// if it can, or if it reads a staged copy instead. `model` is the tiling model
+/// of `op`.
 std::string refuseInPlace(mlir::Operation *op, unsigned index,
                           const TilingModel &model, const View &view,
                           const machine::Description &machine);

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Counters of non-zeros for the feature maps whose tiles are cut at run time
-// (docs/SparseTiles.md 1.3). A feature map is counted by the drains that make
-// it, from its producer to the last convolution that cuts it, or by a pass of
-// its own before each such convolution.
+// Allocation of the non-zero counters for feature maps whose tiles are cut at
+// run time (docs/SparseTiles.md 1.3). Either the drains that produce a feature
+// map count its non-zeros, and the counters stay live until the last
+// convolution that cuts it; or a separate counting pass precedes each such
+// convolution.
 
 #ifndef ASHLAR_ANALYSIS_COUNTERROOMS_H
 #define ASHLAR_ANALYSIS_COUNTERROOMS_H
@@ -19,25 +20,25 @@
 
 namespace ashlar::analysis {
 
-/// The results whose drains can together count the non-zeros of `map` by
-/// position: those of a convolution that encodes its results as it drains them,
-/// or of several that are only concatenated along channels. Nothing if
-/// other values take part.
+/// The results whose drains together can count the non-zeros of `map` at each
+/// position: the result of a convolution that encodes as it drains, or those of
+/// several convolutions that are concatenated along channels. Empty if any
+/// other value contributes to `map`.
 llvm::SmallVector<mlir::Value>
 countedResults(mlir::Value map, const machine::Description &machine);
 
-/// The input of a convolution that cuts it at run time.
+/// A feature map that a convolution cuts at run time.
 struct CountedMap {
-  /// Where its counters are.
+  /// Its counters.
   struct Counters {
-    int64_t first = 0;    ///< of position (0, 0); rows lie one after the other
-    bool drained = false; ///< the producer's drains count
+    int64_t first = 0;    ///< counter of position (0, 0); rows are contiguous
+    bool drained = false; ///< counted by the drains of the producer
   };
 
   mlir::Operation *reader = nullptr;
-  size_t at = 0; ///< number of the convolution in program order
-  /// Numbers of the operations whose drains can count, in order, and their
-  /// results.
+  size_t at = 0; ///< position of the convolution in program order
+  /// Positions in program order, ascending, and results of the operations whose
+  /// drains can count.
   llvm::SmallVector<std::pair<size_t, mlir::Value>, 1> producers;
 
   /// The feature map that `reader` reads.
@@ -46,29 +47,29 @@ struct CountedMap {
                        const machine::Description &machine);
 };
 
-/// Who counts which map, and where.
+/// Assigns counters to feature maps, and drains or counting passes to
+/// counters.
 class CounterAllocation {
 public:
-  /// Where the drains of a result count.
+  /// The counters that the drains of a result update.
   struct Target {
     int64_t first = 0;
-    bool clears = true; ///< no producer of the feature map comes before
+    bool clears = true; ///< the first producer of its feature map
   };
 
   CounterAllocation() = default;
-  /// Places the counters of all feature maps, given in program order, in a
-  /// memory of `entries`, each of which is large enough for any one feature
-  /// map.
+  /// Places the counters of `maps`, which are in program order, in a memory of
+  /// `entries` counters. Any single feature map fits.
   CounterAllocation(llvm::ArrayRef<CountedMap> maps, int64_t entries);
 
   CountedMap::Counters of(mlir::Operation *reader) const {
     return readers.lookup(reader);
   }
-  /// Nothing if the drains of a result count nothing.
+  /// The counters of a result's drains; nothing if they do not count.
   std::optional<Target> targetOf(mlir::Value result) const;
 
 private:
-  /// Counters [first, first + size) in use from one operation to another.
+  /// Counters [first, first + size), live from operation `begin` to `end`.
   struct Span {
     int64_t first, size;
     size_t begin, end;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// How many data of a feature map are not zero, as the compiler knows it:
-// measured on samples (--calibrate), or followed from the operations that made
-// the feature map (docs/SparseTiles.md 6).
+// The density of feature maps, as far as the compiler knows it: measured on
+// samples (--calibrate), or estimated from the operations that produce the
+// feature map (docs/SparseTiles.md 6).
 
 #ifndef ASHLAR_ANALYSIS_DATAPROFILE_H
 #define ASHLAR_ANALYSIS_DATAPROFILE_H
@@ -17,27 +17,28 @@
 
 namespace ashlar::analysis {
 
-/// Where the knowledge comes from.
+/// How a profile was obtained.
 enum class ProfileSource : uint8_t {
-  Unknown,  ///< taken as dense
-  Producer, ///< a producer that makes zeros, no places known
-  Measured, ///< samples
+  Unknown,  ///< assumed dense
+  Producer, ///< estimated from the producer; positions unknown
+  Measured, ///< measured on samples
 };
 
-/// Non-zero data of one feature map.
+/// The non-zero data of one feature map.
 struct DataProfile {
   ProfileSource source = ProfileSource::Unknown;
-  /// Per 1000 data, by channel; one entry stands for all channels.
+  /// Non-zeros per 1000 elements, by channel; a single entry applies to all
+  /// channels.
   std::vector<int32_t> density{1000};
-  /// Non-zeros per position, all channels and samples together; no rows if
-  /// places are not known.
+  /// Non-zeros at each position, summed over channels and samples; without rows
+  /// if positions are unknown.
   partition::CountMap counts;
 
   bool hasPlaces() const { return counts.rows > 0; }
   int32_t of(int64_t channel) const {
     return density.size() == 1 ? density.front() : density[channel];
   }
-  /// Of the whole feature map, per 1000.
+  /// Density of the whole feature map, per 1000.
   int32_t mean() const;
 
   npu::ProfileAttr toAttr(mlir::MLIRContext *context) const;
@@ -47,14 +48,15 @@ struct DataProfile {
 /// Profiles by name of the planned tensor.
 using DataProfiles = llvm::StringMap<DataProfile>;
 
-/// Profiles as JSON text, and back; Malformed errors.
+/// Profiles as JSON text, and back. Text that is not a profile is an error of
+/// class Malformed.
 std::string toJson(const DataProfiles &profiles);
 llvm::Expected<DataProfiles> parseProfiles(llvm::StringRef text);
 
-/// What is known of `map`, the operand of an npu operation: its profile, or
-/// what its producers say. After a relu half of the data is taken to be zero; a
-/// maximum over a window is zero only where all of its data are; data movement
-/// keeps, concatenation mixes.
+/// The profile of `map`, an operand of an npu operation: the measured one, or
+/// an estimate from its producers. The estimate assumes that a relu zeroes half
+/// of the elements, and that a maximum is zero only if its whole window is.
+/// Data movements keep the density, concatenations average it.
 DataProfile profileOf(mlir::Value map, const DataProfiles &profiles);
 
 llvm::StringRef name(ProfileSource source);

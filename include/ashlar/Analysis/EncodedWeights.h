@@ -17,7 +17,7 @@ namespace ashlar::analysis {
 /// Weights of one product, indexed by output, tap and channel of the group.
 class EncodedWeights {
 public:
-  /// What else is found while the constant is at hand.
+  /// What to compute in addition, while the constant is in memory.
   enum class Also { Nothing, SourceZeros };
 
   /// Encodes the constant of the second operand of a product operation.
@@ -30,25 +30,27 @@ public:
   int8_t cell(int64_t output, int64_t tap, int64_t channel) const {
     return cells[(output * taps + tap) * blocks + channel / blockLength];
   }
-  /// Coefficients that are not zero, over all taps, by channel of the group.
-  /// All outputs are counted at the first call, which no other may run beside.
+  /// Non-zero coefficients of an output over all taps, by channel of the group.
+  /// The first call counts all outputs and must not run concurrently with
+  /// another.
   llvm::ArrayRef<uint32_t> nonZeros(int64_t output) const;
-  /// Coefficients that are not zero, of all outputs.
+  /// Non-zero coefficients of all outputs.
   int64_t numNonZeros() const;
   /// Elements of the constant that are zero before they are encoded; nothing
-  /// unless it was asked for and the constant was read as it is.
+  /// unless requested by `Also::SourceZeros` and the constant is the operand
+  /// itself.
   std::optional<int64_t> sourceZeros() const { return zerosBefore; }
   /// EW[output].
   int32_t scaleExponent(int64_t output) const { return scales[output]; }
-  /// Makes each tap along the depth of a kernel of three dimensions channels of
-  /// its own, after those of the tap before and a multiple of `width` further
-  /// on; the channels between have no coefficients.
+  /// Turns the taps along the depth of a 3-D kernel into channels: tap d has
+  /// the channels from d * `width` on. Channels in between have no
+  /// coefficients.
   void unfoldDepth(int64_t depth, int64_t width);
-  /// Channels of a block.
+  /// Channels that share an exponent.
   int64_t blockSize() const { return blockLength; }
 
 private:
-  /// Integers of 8 bits or signed 16 bits as they are; no exponents.
+  /// Copies integers of 8 bits or signed 16 bits unchanged; no exponents.
   void packIntegers(mlir::Operation *op, int64_t outputs);
   void encodeTensor(llvm::ArrayRef<float> values, bool isConv);
   /// Encodes all outputs: convolutions store [O, C, taps], matrix products
@@ -74,8 +76,8 @@ private:
 /// The f32 elements of the constant `value` (an nn.constant result).
 std::vector<float> constantFloats(mlir::Value value);
 
-/// The elements of the constant `value` as words: binary32 as its bits, i32 as
-/// it is; empty for other types.
+/// The elements of the constant `value` as 32-bit words: the bits of binary32
+/// or i32; empty for other types.
 std::vector<uint32_t> constantWords(mlir::Value value);
 
 } // namespace ashlar::analysis

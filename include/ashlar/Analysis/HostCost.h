@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What the work of the host takes, as predictors see it.
+// Predicted cost of operations on the host.
 
 #ifndef ASHLAR_ANALYSIS_HOSTCOST_H
 #define ASHLAR_ANALYSIS_HOSTCOST_H
@@ -10,12 +10,13 @@
 
 namespace ashlar::analysis {
 
-/// Steps of a call of the host (machine::mostHostSteps at most); `op` has the
-/// trait npu::HostEngine. Where data decide, the most.
+/// Steps of the host function that `op` calls, at most machine::mostHostSteps;
+/// the maximum if they depend on data. `op` has the trait npu::HostEngine.
 uint64_t hostSteps(mlir::Operation *op);
 
-/// Cycles of a call of the host, up to the moment at which its result may be
-/// read; `op` has the trait npu::HostEngine. Where data decide, the most.
+/// Cycles from the start of the host function that `op` calls until its result
+/// can be read; the maximum if they depend on data. `op` has the trait
+/// npu::HostEngine.
 int64_t hostCycles(mlir::Operation *op, const machine::Description &machine);
 
 } // namespace ashlar::analysis

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Movement inside one memory: where a result that is written tile by tile may
-// lie over the operand that it is made of, and exchanges of square blocks.
+// In-place data movement: how far a result that is written tile by tile may
+// overlap its operand, and transposes that swap square blocks.
 
 #ifndef ASHLAR_ANALYSIS_INPLACE_H
 #define ASHLAR_ANALYSIS_INPLACE_H
@@ -14,19 +14,19 @@
 
 namespace ashlar::analysis {
 
-/// The most bytes of a partition by which the result of `op` may begin after
-/// the memory of its operand, so that no tile of `extents` is written over
-/// bytes that a later one reads; negative: it has to begin so many in front.
-/// `source` is the operand at its offset from the begin of that memory. A tile
-/// is read whole before it is written, so that a single one may lie anywhere:
-/// the operand's last byte is then the limit.
+/// The largest offset, in bytes of a partition, from the start of the operand's
+/// memory at which the result of `op` may start, such that no tile of `extents`
+/// overwrites bytes that a later tile reads. A negative offset means that the
+/// result has to start before the operand. `source` is the operand at its
+/// offset in that memory. A tile is read completely before it is written, so a
+/// single tile may lie anywhere up to the operand's last byte.
 int64_t inPlaceLead(npu::DmaMoveOp op, const TilingModel &model,
                     const View &source, llvm::ArrayRef<int64_t> extents,
                     const machine::Description &machine);
 
-/// A transpose of square planes inside one memory. A block lies between two
-/// channel tiles; that of rows I and columns J goes where the one of rows J and
-/// columns I was.
+/// An in-place transpose of square planes, block by block: the block of rows I
+/// and columns J goes where the block of rows J and columns I was. A block has
+/// as many rows and columns as there are partitions.
 struct BlockSwap {
   npu::AccessPattern pattern;
   int64_t rowAxis = 0;    ///< of the result: the operand's partition axis
@@ -35,16 +35,16 @@ struct BlockSwap {
   int64_t block = 0;      ///< indices of one block: the partitions
 };
 
-/// The exchange that does `op` in the memory of `source`, which is dense, with
-/// a dense result across `resultAxis`; nothing if a plane is not a square or
-/// does not stay in its place, or the data movement converts or leaves elements
-/// out.
+/// The block swap that performs `op` in the memory of `source`. Both `source`
+/// and the result are dense; the result is partitioned along `resultAxis`.
+/// Nothing if the planes are not square or move to other places, or if the data
+/// movement converts or omits elements.
 std::optional<BlockSwap> blockSwap(npu::DmaMoveOp op, const View &source,
                                    int64_t resultAxis,
                                    const machine::Description &machine);
 
-/// Part of the operand (of `shape`) in block (I, J) of its rows and columns,
-/// and where it lies in the result (of `shape`).
+/// The region of the operand, of shape `shape`, that block (i, j) covers, and
+/// the region of the result, of shape `shape`, that it becomes.
 Region blockOfOperand(const BlockSwap &swap, llvm::ArrayRef<int64_t> shape,
                       int64_t sourceAxis, int64_t i, int64_t j);
 Region blockOfResult(const BlockSwap &swap, llvm::ArrayRef<int64_t> shape,

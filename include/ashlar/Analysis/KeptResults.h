@@ -11,10 +11,11 @@
 
 namespace ashlar::analysis {
 
-/// What result number `result` replaces for the next run, if anything.
+/// The kept tensor that result number `result` updates for the next run, if
+/// any.
 std::optional<nn::Kept> keptOf(mlir::func::FuncOp main, unsigned result);
 
-/// The arguments that results replace for the next run.
+/// The arguments that results update for the next run.
 llvm::DenseSet<unsigned> keptArguments(mlir::func::FuncOp main);
 
 } // namespace ashlar::analysis

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The order of the coefficients of a channel where the sums of a kernel have to
-// be some turns apart (docs/Machine.md 7, latency of sums): the kernel with
-// most coefficients left goes next among those whose sums are ready. Code
-// generation orders streams so, plans count the turns.
+// The order in which the coefficients of a channel are issued if two additions
+// to the sum of one kernel must be some turns apart (docs/Machine.md 7, latency
+// of sums): of the kernels whose sums are ready, the one with the most
+// remaining coefficients is next. Code generation orders coefficient streams
+// like this, and plans count the turns.
 
 #ifndef ASHLAR_ANALYSIS_KERNELTURNS_H
 #define ASHLAR_ANALYSIS_KERNELTURNS_H
@@ -25,16 +26,17 @@ public:
     uint32_t left = 0;
   };
 
-  /// Two coefficients of a kernel are `gap` turns apart; `width` of a channel
-  /// take one turn together.
+  /// Two coefficients of a kernel are at least `gap` turns apart; `width`
+  /// coefficients of a channel are issued in one turn.
   KernelTurns(uint64_t kernels, uint64_t gap, uint64_t width = 1)
       : gap(gap), width(width), ready(kernels, 0) {}
 
-  /// Calls next(i) for each coefficient of a channel in order: one of share i.
+  /// Issues the coefficients of a channel: calls next(i) for each in turn,
+  /// where i is the index of its share.
   void take(llvm::SmallVectorImpl<Share> &shares,
             llvm::function_ref<void(size_t)> next) {
     for (;;) {
-      // Where all have to wait, the one that waits least.
+      // If no sum is ready, take the kernel that waits least.
       size_t best = shares.size();
       uint64_t bestAt = 0;
       for (size_t i = 0; i < shares.size(); ++i) {
@@ -59,13 +61,13 @@ public:
       ++turn, taken = 0;
   }
 
-  /// Turns so far, those that passed in waiting included.
+  /// Turns so far, including those spent waiting.
   uint64_t turns() const { return turn; }
 
 private:
   uint64_t gap, width, turn = 0;
-  uint64_t taken = 0;          ///< of the coefficients of a turn
-  std::vector<uint64_t> ready; ///< turn from which a kernel may go again
+  uint64_t taken = 0;          ///< coefficients issued in the current turn
+  std::vector<uint64_t> ready; ///< first turn in which a kernel may be issued
 };
 
 } // namespace ashlar::analysis

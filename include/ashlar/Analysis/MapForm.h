@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// How a feature map lies in DRAM compressed: cells of one row of some channels
-// each, stored by dma.compress and read by dma.expand (docs/SparseTiles.md 4).
+// The layout of compressed feature maps in DRAM: cells, each with one row of a
+// group of channels, written by dma.compress and read by dma.expand
+// (docs/SparseTiles.md 4).
 
 #ifndef ASHLAR_ANALYSIS_MAPFORM_H
 #define ASHLAR_ANALYSIS_MAPFORM_H
@@ -13,21 +14,21 @@
 
 namespace ashlar::analysis {
 
-/// Form of a feature map of rank 3 (batch, channel, column) or 4 (row before
-/// column). Cell (n, g, h) has the channels from g * cellChannels on of row h
-/// of image n, as many as there are up to cellChannels, a channel being a row
-/// of the plane. It lies `((n * groups + g) * rows + h) * pitch` bytes after
-/// the first.
+/// The compressed form of a feature map of rank 3 (batch, channel, column) or 4
+/// (batch, channel, row, column). Cell (n, g, h) contains row h of channels
+/// [g * cellChannels, (g + 1) * cellChannels) of image n, clipped to the
+/// channels that exist. It is `((n * groups + g) * rows + h) * pitch` bytes
+/// after the first cell.
 struct MapForm {
   int64_t form = 0; ///< isa::MapForm
   int64_t levels = 0;
   int64_t cellChannels = 0;
-  int64_t cellBytes = 0; ///< Capacity that the loader proves.
-  int64_t pitch = 0;     ///< From one cell to the next, bytes.
-  int64_t typical = 0;   ///< Bytes to expect of a cell.
+  int64_t cellBytes = 0; ///< Capacity, which the loader proves sufficient.
+  int64_t pitch = 0;     ///< Bytes from one cell to the next.
+  int64_t typical = 0;   ///< Expected bytes of a cell.
 
   int64_t groups(llvm::ArrayRef<int64_t> shape) const;
-  /// Bytes of a feature map of this form in DRAM.
+  /// Bytes that a feature map of `shape` takes in DRAM.
   int64_t bytes(llvm::ArrayRef<int64_t> shape) const;
 
   npu::MapFormAttr toAttr(mlir::MLIRContext *context) const;
@@ -35,15 +36,16 @@ struct MapForm {
   static std::optional<MapForm> of(mlir::Operation *op);
 };
 
-/// Rows of a feature map; 1 of one of rank 3.
+/// Rows of a feature map; 1 for rank 3.
 int64_t rowsOf(llvm::ArrayRef<int64_t> shape);
 
-/// One compressed transfer of `region`, either way: how many queues share its
-/// rows, and the time that it takes with cells of typical size.
+/// The cost of transferring `region` compressed, in either direction: the
+/// number of queues that share its rows, and the cycles with cells of typical
+/// size.
 struct CompressedTransfer {
   int64_t parts = 1;
   uint64_t dram = 0;  ///< cycles of DRAM
-  uint64_t total = 0; ///< until all of it is complete
+  uint64_t total = 0; ///< cycles until the transfer is complete
 };
 CompressedTransfer compressedTransfer(const MapForm &form, const Region &region,
                                       int64_t elementBytes, bool store,

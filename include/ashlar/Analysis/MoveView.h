@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Movement that moves nothing: a result whose elements lie where those of its
-// source do, only named by other indices.
+// Data movements that copy nothing: the result is a view of the source, with
+// the same elements under other indices.
 
 #ifndef ASHLAR_ANALYSIS_MOVEVIEW_H
 #define ASHLAR_ANALYSIS_MOVEVIEW_H
@@ -13,8 +13,8 @@
 
 namespace ashlar::analysis {
 
-/// True if the result of `op` is another way to address its operand; the
-/// result of a concatenation that its parts write has memory of its own.
+/// True if the result of `op` is a view of its operand. A concatenation whose
+/// parts are written in place is not a view: it has memory of its own.
 bool isView(mlir::Operation *op);
 
 /// The only pattern of a data movement that neither fills nor converts, or
@@ -22,7 +22,7 @@ bool isView(mlir::Operation *op);
 std::optional<npu::AccessPattern> solePattern(npu::DmaMoveOp op);
 
 /// True if a data movement concatenates its operands along channels and
-/// converts nothing: the values of a position stay together.
+/// converts nothing, so that a position keeps its values.
 bool joinsChannels(npu::DmaMoveOp op);
 
 /// The result of `op` as a view of its operand in SB: same partitions, other

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// How programs share the DMA queues: the first one streams weights, the others
-// alternate with all others.
+// How programs use the DMA queues: the first one streams weights, all other
+// transfers alternate between the remaining ones.
 
 #ifndef ASHLAR_ANALYSIS_MOVEMENTQUEUES_H
 #define ASHLAR_ANALYSIS_MOVEMENTQUEUES_H
@@ -13,8 +13,8 @@
 
 namespace ashlar::analysis {
 
-/// Queues of other transfers than those of weights; a machine's only queue
-/// serves both.
+/// Number of queues for transfers other than weights; a single queue serves
+/// both.
 inline int64_t movementQueues(const machine::Description &machine) {
   return std::max<int64_t>(static_cast<int64_t>(machine.dma.queues) - 1, 1);
 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// ONNX node names out of locations. Convention of the importer and of every
-// fusion: an op's location is a NameLoc, or a FusedLoc whose first name is the
-// node and whose others are what it absorbed.
+// ONNX node names, kept as locations. By convention of the importer and of all
+// fusions, the location of an operation is a NameLoc, or a FusedLoc that names
+// the node first and then the nodes fused into it.
 
 #ifndef ASHLAR_ANALYSIS_NODENAMES_H
 #define ASHLAR_ANALYSIS_NODENAMES_H
@@ -20,8 +20,8 @@ llvm::SmallVector<std::string> getNodeNames(mlir::Location location);
 /// The first name in `location`; empty if there is none.
 std::string getNodeName(mlir::Location location);
 
-/// Marks the result of `op`: it has the elements of its node in another order,
-/// which its readers know.
+/// Marks the result of `op` as the result of its ONNX node with reordered
+/// elements; the operations that read it expect that order.
 void markReordered(mlir::Operation *op);
 /// True if a location, or one that it was fused from, is so marked.
 bool isReordered(mlir::Location location);

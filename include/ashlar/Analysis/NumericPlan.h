@@ -17,10 +17,10 @@
 
 namespace ashlar::analysis {
 
-/// Unique names of the planned tensors. Arguments and returned values have
-/// their ONNX names; any other value is called after its node, with a suffix
-/// that says its form ('.bfp', '.f32') and, where several values of a node
-/// remain, a number in program order.
+/// Unique names of the planned tensors. Arguments and returned values keep
+/// their ONNX names. Any other value is named after its node, with a suffix for
+/// its form ('.bfp', '.f32') and, if a node has several values, a number in
+/// program order.
 class PlanNames {
 public:
   explicit PlanNames(mlir::func::FuncOp function);
@@ -42,8 +42,8 @@ private:
   llvm::StringMap<unsigned> usedStems;
 };
 
-/// True if `value` is a constant of the plan: a constant that some op reads as
-/// it is, or the encoding of a constant.
+/// True if `value` is a constant of the plan: a constant that an operation
+/// reads unencoded, or the encoding of a constant.
 bool isPlanConstant(mlir::Value value);
 
 /// The plan of `module` as JSON text; empty if it has no function `main`.

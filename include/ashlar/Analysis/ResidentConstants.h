@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Small constant operands that stay in the state buffer from the start: slopes,
-// scales and biases of vector operations. Loaded where they are needed they
-// would cost the latency of DRAM each time. Memory planning and code generation
-// share the list.
+// Small constant operands that stay in the state buffer for the whole run:
+// slopes, scale factors and biases of vector operations. Loading them on demand
+// would cost the DRAM latency each time. Memory planning and code generation
+// share this list.
 
 #ifndef ASHLAR_ANALYSIS_RESIDENTCONSTANTS_H
 #define ASHLAR_ANALYSIS_RESIDENTCONSTANTS_H
@@ -14,20 +14,20 @@
 
 namespace ashlar::analysis {
 
-/// Attribute of the module: first byte of every partition that they take, and
-/// how many. Without it there are none.
+/// Module attribute: the first byte of every partition that resident constants
+/// occupy, and their number of bytes. Without it there are none.
 inline constexpr llvm::StringLiteral kConstantsAttr = "npu.constants";
 
-/// A constant as one operand reads it.
+/// A constant in the layout in which an operand reads it.
 struct ResidentConstant {
   mlir::Value value;
   int64_t axis = -1; ///< across partitions
   View view;
 };
 
-/// The constants that staged operands of the module read, in program order, as
-/// far as they fit `limit` bytes of every partition from `begin` on. Not those
-/// of one bit pattern: these are filled without DRAM.
+/// The constants that staged operands of the module read, in program order, up
+/// to `limit` bytes of every partition from `begin` on. Constants of one
+/// repeated bit pattern are left out: fills make them without reading DRAM.
 std::vector<ResidentConstant>
 residentConstants(mlir::ModuleOp module, const machine::Description &machine,
                   int64_t begin, int64_t limit);
@@ -36,7 +36,8 @@ residentConstants(mlir::ModuleOp module, const machine::Description &machine,
 int64_t endOf(llvm::ArrayRef<ResidentConstant> constants, int64_t begin,
               const machine::Description &machine);
 
-/// The bits of one element of a constant that has the same ones everywhere.
+/// The bits of an element of a constant whose elements are all equal; nothing
+/// for any other value.
 std::optional<uint64_t> uniformBits(mlir::Value value);
 
 } // namespace ashlar::analysis

@@ -19,8 +19,8 @@ struct StorageType {
   bool encoded = false;
   numerics::BlockFormat format; ///< if encoded
   int64_t blockAxis = -1;       ///< if encoded
-  /// Operands of the array, bytes of integers: what the array subtracts from
-  /// an element (docs/Numerics.md 12).
+  /// For integer operands of the array: the zero point that the array subtracts
+  /// from an element (docs/Numerics.md 12).
   int zero = 0;
 
   /// Bytes of one element (mantissa) in memory.
@@ -48,11 +48,11 @@ struct StorageType {
 /// Plain f32.
 inline StorageType f32Storage() { return {}; }
 
-/// The storage of \p type, or nothing for types no memory holds.
+/// The storage type of \p elementType; nothing if no memory can hold it.
 std::optional<StorageType> storageOf(mlir::Type elementType);
 
-/// The storage of a tensor value's elements; the type must have one (checked
-/// by the entry verifier of the assign phase).
+/// The storage type of a tensor's elements, which must have one (checked by the
+/// entry verifier of the assign phase).
 StorageType storageOf(mlir::Value value);
 
 /// Shape of a ranked tensor value.
