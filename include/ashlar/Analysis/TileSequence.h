@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Sequences of tile operations (dialects/Tile) as what planning and code
-// generation know: loops unrolled, regions with numbers, buffers as views. The
+// Sequences of tile operations (dialects/Tile) in the terms of planning and
+// code generation: unrolled loops, numeric regions, and buffers as views. The
 // builder of sequences, their verifier and code generation share this.
 
 #ifndef ASHLAR_ANALYSIS_TILESEQUENCE_H
@@ -22,8 +22,8 @@ public:
   void set(int64_t value) { indices.back().second = value; }
   void leave() { indices.pop_back(); }
 
-  /// The numbers of a map over `operands`, indices of loops. What leaves 63
-  /// bits stays at their end.
+  /// Evaluates an affine map whose `operands` are loop indices. Values saturate
+  /// at 63 bits.
   Shape evaluate(mlir::AffineMap map, mlir::OperandRange operands) const;
   /// The region of an operation of a sequence.
   template <typename Op>
@@ -32,13 +32,13 @@ public:
   }
 
 private:
-  /// One step of the evaluation of an affine number on a stack.
+  /// An instruction of the stack machine that evaluates affine expressions.
   struct Code {
     mlir::AffineExprKind kind;
-    int64_t value; ///< of a constant, or the number of an index
+    int64_t value; ///< the constant, or the position of the index
   };
-  /// The steps of all numbers of a map: a walk evaluates the same few maps
-  /// for every tile.
+  /// The instructions for all results of a map. They are cached, because a walk
+  /// evaluates the same few maps for every tile.
   using Program = llvm::SmallVector<llvm::SmallVector<Code, 6>, 6>;
 
   static void append(mlir::AffineExpr expr, llvm::SmallVectorImpl<Code> &codes);
@@ -49,41 +49,42 @@ private:
   mutable llvm::DenseMap<mlir::AffineMap, Program> programs;
 };
 
-/// Calls `step` for every operation of a sequence but loops, in the order in
-/// which they take place, until it returns false. Returns false then.
+/// Calls `step` for every operation of a sequence except loops, in execution
+/// order, until it returns false. Returns false in that case, true otherwise.
 bool forEachStep(
     tile::SequenceOp sequence,
     llvm::function_ref<bool(mlir::Operation *, const LoopIndices &)> step);
 
-/// Steps that `sequence` has with its loops unrolled; `most` if they are more.
+/// The number of operations of `sequence` with loops unrolled, at most `most`.
 int64_t countSteps(tile::SequenceOp sequence, int64_t most);
 
 /// The type of a buffer with these elements.
 tile::BufferType bufferType(mlir::MLIRContext *context, const StorageType &type,
                             llvm::ArrayRef<int64_t> shape, int64_t axis,
                             const Lanes &lanes);
-/// The storage and the fold of a buffer; no storage for elements that no memory
-/// holds.
+/// The storage type and the lane fold of a buffer; no storage type for elements
+/// that no memory can hold.
 std::optional<StorageType> storageOf(tile::BufferType type);
 Lanes lanesOf(tile::BufferType type);
 /// A buffer at byte `address` of the partitions.
 View viewOf(tile::BufferType type, int64_t address,
             const machine::Description &machine);
 
-/// The buffers of a tile as tileBuffers() lists them; of an exchange of blocks
-/// in place, its slots.
+/// The buffers of a tile as listed by tileBuffers(); for an in-place block
+/// swap, its slots.
 llvm::SmallVector<TileBuffer, 6>
 sequenceBuffers(mlir::Operation *op, const TilingModel &model,
                 const Staging &staging, const Region &out, int64_t base,
                 const machine::Description &machine);
 
-/// True for an operation that makes blocks of a whole tensor whose exponent no
-/// policy sets: its tiles are walked twice, to measure the exponent and to
-/// encode under it.
+/// True if `op` encodes with one exponent for the whole tensor and no policy
+/// sets that exponent: its tiles are then walked twice, first to find the
+/// exponent and then to encode.
 bool measuresTensor(mlir::Operation *op);
 
-/// The uses of a value that read it: a sequence that says how it is made does
-/// not. What asks for readers asks here, since sequences may be there.
+/// The uses of a value that read it. The sequence that describes how the value
+/// is computed is a use too, but not a reader; so use this instead of getUses()
+/// wherever sequences may exist.
 llvm::SmallVector<mlir::OpOperand *, 4> readsOf(mlir::Value value);
 
 /// The one operation that reads `value` once, or null.

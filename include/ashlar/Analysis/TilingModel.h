@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// How an npu operation may be cut into tiles: which part of each operand a
-// part of the result needs, across which axis operands must be laid out, and
-// what scratch memory a tile takes. Memory planning and code generation both
-// ask this one model, so what was planned is what is emitted.
+// How an npu operation can be tiled: the region of each operand that a region
+// of the result needs, the partition axis in which operands are read, and the
+// scratch memory of a tile. Memory planning and code generation share this
+// model, so that emitted code matches the plan.
 
 #ifndef ASHLAR_ANALYSIS_TILINGMODEL_H
 #define ASHLAR_ANALYSIS_TILINGMODEL_H
@@ -19,7 +19,7 @@ class VecGatherOp;
 
 namespace ashlar::analysis {
 
-/// Scratch of one tile besides staged operands and the staged result.
+/// A scratch buffer of a tile, in addition to staged operands and results.
 struct ScratchBuffer {
   StorageType type;
   Shape shape;
@@ -28,29 +28,29 @@ struct ScratchBuffer {
 
 /// How one operand is read.
 struct OperandModel {
-  /// Constants that the program streams or that travel in parameter records
-  /// take no part in staging.
+  /// A constant that the program streams, or that is part of parameter records;
+  /// never staged.
   bool streamed = false;
-  /// Read by DMA from wherever it lies: no staging.
+  /// DMA reads it from any memory; never staged.
   bool direct = false;
-  /// Read directly, and from DRAM alone: it is never resident.
+  /// Read directly, and only from DRAM; never resident in the state buffer.
   bool fromDram = false;
-  /// The staged region may reach beyond the operand; outside reads as zero.
+  /// The staged region may extend beyond the operand, where it reads zeros.
   bool padded = false;
-  /// Partition axis while it is read; -1: one partition holds all of it.
+  /// Partition axis in which it is read; -1: it lies in a single partition.
   int64_t axis = -1;
-  /// Lane fold in which it is read. Folds of W are never staged.
+  /// Lane fold in which it is read. Operands in a fold of W are never staged.
   Lanes lanes;
-  /// Region that a region of the result needs.
+  /// The region of the operand that a region of the result needs.
   std::function<Region(const Region &)> region;
-  /// By axis of the result: indices from which on the operand ends to be
-  /// clipped at its begin, or begins to be clipped at its end. Tiles between
-  /// them need regions of one size; the largest is next to one of them.
+  /// For each axis of the result: the indices at which clipping of the needed
+  /// region at the operand's start ends, and at which clipping at its end
+  /// begins. Tiles between two of them need regions of equal size; the largest
+  /// region is that of a tile next to one of them.
   llvm::SmallVector<llvm::SmallVector<int64_t, 2>, 6> edges;
 
-  /// True if the operand is read where it lies in `home`, not as a copy in
-  /// scratch memory.
-  /// `fold` is that of the operand there.
+  /// True if the operand is read in place from `home`, where its lane fold is
+  /// `fold`, rather than from a copy in scratch memory.
   bool readsInPlace(const View &home, const Lanes &fold) const {
     return !streamed && !direct && !padded && home.inStateBuffer() &&
            home.axis == axis && fold == lanes;
@@ -62,24 +62,24 @@ struct TilingModel {
   Shape resultShape;
   StorageType resultType;
   int64_t resultAxis = -1;
-  /// Lane fold in which the operation makes tiles of the result.
+  /// Lane fold in which the operation computes tiles of the result.
   Lanes lanes;
-  /// Lane fold in which the result lies in SB. Where it is another one, tiles
-  /// are made in scratch memory and laid anew.
+  /// Lane fold of the stored result in SB. If it differs from `lanes`, tiles
+  /// are computed in scratch memory and copied into the other fold.
   Lanes homeLanes;
-  /// Axis across partitions while the operation works. If it differs, the last
-  /// two scratch buffers take the result across it and across resultAxis.
+  /// Partition axis in which the operation computes. If it is not resultAxis,
+  /// the last two scratch buffers hold the result in either layout.
   int64_t workAxis = -1;
-  /// The result is written by DMA straight to wherever it lies.
+  /// DMA writes the result directly to its place in any memory.
   bool directResult = false;
-  /// What writes the result reaches DRAM alone: it is never resident.
+  /// The result can only be written to DRAM; never resident.
   bool resultInDram = false;
   llvm::SmallVector<OperandModel, 4> operands;
-  /// Axes of the result that may be cut, in the order in which to cut them.
+  /// Axes of the result that may be cut, in order of preference.
   llvm::SmallVector<int64_t, 6> tileAxes;
-  /// Axis of the outputs of a product, which may be cut too, into whole column
-  /// tiles; -1: not. Tiles along it come one after the other, those of other
-  /// axes within them: weights are then read once for all of these.
+  /// The output axis of a product, if it may be cut into whole column tiles;
+  /// -1: it may not. It is the outermost loop over tiles, so that weights are
+  /// read once for all tiles along the other axes.
   int64_t outputAxis = -1;
   /// Tile extents are multiples of this (per axis).
   Shape granularity;
@@ -90,31 +90,31 @@ struct TilingModel {
 TilingModel buildTilingModel(mlir::Operation *op,
                              const machine::Description &machine);
 
-/// The fold in which an operand of `shape` goes into a feature map whose result
-/// of shape `result` is made in `lanes`, a spread axis: one channel of one
-/// index is read by all partitions as it lies. Nothing if channels and spread
-/// axis are not both there, nor the channels alone.
+/// The fold in which an operand of shape `shape` is broadcast to a result of
+/// shape `result` that is computed in `lanes`, a spread axis. A single channel
+/// of a single index is read by all partitions without a fold. Nothing unless
+/// the operand has the channels, with or without the spread axis.
 std::optional<Lanes> broadcastLanes(llvm::ArrayRef<int64_t> shape,
                                     llvm::ArrayRef<int64_t> result,
                                     Lanes lanes);
 
-/// True if the drain can encode results of this storage and so many channels:
-/// whole blocks within one group of array columns and one channel tile
+/// True if the drain can encode results of storage type `type` with `channels`
+/// channels: blocks must not cross groups of array columns or channel tiles
 /// (docs/Machine.md, ACT).
 bool drainEncodes(const StorageType &type, int64_t channels,
                   const machine::Description &machine);
 
 /// True if the windows of an activations-stationary product have to be gathered
-/// tap by tap: its operand is not read as it lies.
+/// tap by tap, because its operand cannot be read in place.
 bool gathersActivations(mlir::Operation *op);
 
-/// True if the rows that run-time indices choose are fetched from DRAM one by
-/// one (dma.gather): the operand is too large to lie in SB, or it is in DRAM
-/// anyway and the rows are less to fetch than all of it.
+/// True if the rows that run-time indices select are fetched from DRAM one by
+/// one (dma.gather): the operand does not fit SB, or it is in DRAM anyway and
+/// the selected rows are fewer bytes than the whole operand.
 bool gathersFromDram(npu::VecGatherOp op, const machine::Description &machine);
 
-/// Input range [start, start + size) along one axis that window outputs
-/// [start, start + size) read, not clipped to the input.
+/// The range of inputs along one axis that the windows of a range of outputs
+/// read, not clipped to the input.
 struct WindowRange {
   int64_t start;
   int64_t size;

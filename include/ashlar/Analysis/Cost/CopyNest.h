@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Copies between views as transfers of lib/Machine, ordered and cut: code
-// generation makes descriptors of them, predictors add up what they take. So
-// both see the same runs, bursts, ports and parts.
+// Copies between views as transfers of lib/Machine, ordered and cut into parts.
+// Code generation turns them into descriptors, predictors add up their cycles,
+// so that both see the same runs, bursts, ports and parts.
 
 #ifndef ASHLAR_ANALYSIS_COST_COPYNEST_H
 #define ASHLAR_ANALYSIS_COST_COPYNEST_H
@@ -15,39 +15,40 @@
 
 namespace ashlar::analysis {
 
-/// A copy of elements, or of exponent cells, with its loops in their order.
+/// A copy of elements, or of exponent cells, with its loops in order.
 struct CopyNest {
   machine::Transfer transfer;
   isa::Memory memory[2]; ///< of source and result
-  /// Parts that it is worth, at most one for each queue but for stores.
+  /// Number of parts into which cutting pays: at most one for each queue,
+  /// except for stores.
   int64_t parts = 1;
   /// The loop that is cut into parts; the number of loops if there is none.
   size_t cut = 0;
-  bool inOneQueue = false; ///< All its parts, one after the other.
-  /// Elements of a fill do not move: only the side that is written counts.
+  bool inOneQueue = false; ///< All parts go to the same queue.
+  /// A fill: nothing is read, only the written side counts.
   bool fills = false;
 
   bool isCut() const { return parts > 1 && cut < transfer.loops.size(); }
 };
 
-/// Told every nest of a copy in order; false ends the walk.
+/// Called for every nest of a copy, in order; returns false to end the walk.
 using CopyVisitor = llvm::function_ref<bool(const CopyNest &)>;
 
-/// One side of a copy at address \p base of \p memory.
+/// One side of a copy, at address \p base of \p memory.
 machine::TransferSide transferSide(isa::Memory memory, int64_t base,
                                    const machine::Description &machine);
 
-/// The pattern that copies a whole tensor of \p shape onto an equal one.
+/// The pattern that copies a whole tensor of \p shape to another.
 npu::AccessPattern identityPattern(llvm::ArrayRef<int64_t> shape);
 
-/// Visits the copies that do \p pattern from \p source to \p result, the
-/// elements first, then the exponent cells of encoded ones. Every index of the
-/// pattern lies inside both views, which have the same storage type.
+/// Visits the copies that perform \p pattern from \p source to \p result: first
+/// the elements, then the exponent cells if they are encoded. All indices of
+/// the pattern must be inside both views, which have the same storage type.
 void forEachCopy(const View &source, const View &result,
                  const npu::AccessPattern &pattern,
                  const machine::Description &machine, CopyVisitor visit);
 
-/// The exponent cells of encoded elements alone, index by index; none of plain
+/// Visits only the copies of exponent cells, index by index; none for plain
 /// elements.
 void forEachCellCopy(const View &source, const View &result,
                      const npu::AccessPattern &pattern,

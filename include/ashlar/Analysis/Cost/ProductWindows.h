@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// How many positions of a convolution the array sums up at a time.
+// The number of positions of a convolution that the array accumulates at a
+// time.
 
 #ifndef ASHLAR_ANALYSIS_COST_PRODUCTWINDOWS_H
 #define ASHLAR_ANALYSIS_COST_PRODUCTWINDOWS_H
@@ -13,10 +14,10 @@
 
 namespace ashlar::analysis {
 
-/// Entries of a PSUM bank that the windows of \p conv take: all of them, or
-/// fewer where the first or the last drain would take longer than more loads of
-/// the weights. \p lanes and \p result are the folds of the operand and of
-/// the result.
+/// Entries of a PSUM bank that a window of \p conv uses: all of them, or fewer
+/// if shorter first and last drains gain more than additional loads of the
+/// weights cost. \p lanes and \p result are the folds of the operand and of the
+/// result.
 int64_t windowEntries(npu::PeConvOp conv, const Lanes &lanes,
                       const Lanes &result, const machine::Description &machine);
 

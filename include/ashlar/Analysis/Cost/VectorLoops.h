@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Loop nests of vector instructions over views with numpy broadcasting: what
+// Loop nests of vector instructions over views with numpy broadcasting, which
 // code generation emits and predictors count.
 
 #ifndef ASHLAR_ANALYSIS_COST_VECTORLOOPS_H
@@ -11,7 +11,7 @@
 
 namespace ashlar::analysis {
 
-/// A view that takes part; axes align with the result's from the right.
+/// An operand; its axes are aligned with those of the result from the right.
 struct VectorOperand {
   const View *view;
 };
@@ -32,7 +32,7 @@ struct VectorLoop {
   llvm::SmallVector<VectorAddress, 3> addresses; ///< as the operands
 };
 
-/// Told every instruction of a walk in order; false ends the walk.
+/// Called for every instruction, in order; returns false to end the walk.
 using VectorVisitor = llvm::function_ref<bool(const VectorLoop &)>;
 
 /// Visits every instruction needed to walk over all elements of `result`. The
@@ -42,7 +42,7 @@ bool walkVectorLoops(llvm::ArrayRef<VectorOperand> operands, const View &result,
                      const machine::Description &machine, unsigned maxDims,
                      VectorVisitor visit);
 
-/// The same for a body that sees all of them.
+/// Calls \p body for every instruction.
 inline void
 forEachVectorLoop(llvm::ArrayRef<VectorOperand> operands, const View &result,
                   const machine::Description &machine, unsigned maxDims,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Copies of windows that overlap: what several taps read is fetched once.
+// Copies of overlapping windows that fetch each element once.
 
 #ifndef ASHLAR_ANALYSIS_COST_WINDOWCOPIES_H
 #define ASHLAR_ANALYSIS_COST_WINDOWCOPIES_H
@@ -11,18 +11,20 @@
 
 namespace ashlar::analysis {
 
-/// Copies that make what one pattern does: first those of the operand, then
-/// those of the result, in this order, each of what earlier ones have written.
+/// A sequence of copies that replaces one pattern: first copies from the
+/// operand
+/// (`fetched`), then copies within the result (`repeated`), which read only
+/// what earlier copies have written.
 struct WindowCopies {
   llvm::SmallVector<npu::AccessPattern, 4> fetched, repeated;
 };
 
-/// The copies that do \p pattern from \p source to \p result in the fewest
-/// predicted cycles. Two loops that move along one axis of the operand and
-/// along two of the result, taps and positions, read many elements several
-/// times. In short runs that is slow; a tap whose elements another one has
-/// fetched takes them from there, in the long runs in which results lie.
-/// The pattern alone where nothing is gained.
+/// The copies that perform \p pattern from \p source to \p result in the fewest
+/// predicted cycles. If two loops, over taps and over positions, move along one
+/// axis of the operand and along two of the result, many elements are read
+/// several times, in short and therefore slow runs. A tap whose elements
+/// another tap has fetched copies them from there instead, in the long runs of
+/// the result. Without a gain, the pattern itself.
 WindowCopies windowCopies(const View &source, const View &result,
                           const npu::AccessPattern &pattern,
                           const machine::Description &machine);
