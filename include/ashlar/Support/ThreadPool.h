@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Fork-join parallelism for loops that take tens of microseconds. Workers spin
-// for a moment after a loop, because the next one usually follows at once, and
-// then sleep. Threads claim chunks as they come, so that a loop never waits for
-// a worker that the system does not run; what a loop computes must depend
-// neither on the partition nor on who runs which part.
+// Fork-join parallelism for loops that take a few microseconds. Workers stay
+// awake for some milliseconds after a loop, because the next one usually
+// follows at once, and then sleep. Threads claim chunks as they come, so that a
+// loop never waits for a worker that the system does not run; what a loop
+// computes must depend neither on the partition nor on who runs which part.
 
 #ifndef ASHLAR_SUPPORT_THREADPOOL_H
 #define ASHLAR_SUPPORT_THREADPOOL_H

@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Every index once, whatever the thread count; nesting; many short loops.
+// Every index once, whatever the thread count; nesting; many short loops; who
+// sleeps.
 
 #include "ashlar/Support/ThreadPool.h"
 #include "gtest/gtest.h"
 #include <atomic>
+#include <chrono>
+#include <sys/resource.h>
 #include <thread>
 #include <vector>
 
@@ -38,6 +41,35 @@ TEST(ThreadPool, SleepersWake) {
     pool.parallelFor(10, [&](uint64_t) { ++count; });
     EXPECT_EQ(count, 10);
   }
+}
+
+/// Voluntary switches are sleeps; a thread that offers its processor is still
+/// willing to run.
+TEST(ThreadPool, ShortGapsKeepWorkersAwake) {
+  const auto sleeps = [] {
+    rusage usage = {};
+    getrusage(RUSAGE_SELF, &usage);
+    return usage.ru_nvcsw;
+  };
+  constexpr int rounds = 60;
+  ThreadPool pool(2);
+  // Both threads take part in every loop.
+  const auto meet = [&] {
+    std::atomic<int> present = 0;
+    pool.parallelFor(2, [&](uint64_t) {
+      ++present;
+      while (present != 2)
+        std::this_thread::yield();
+    });
+  };
+  meet();
+  const long before = sleeps();
+  for (int round = 0; round < rounds; ++round) {
+    std::this_thread::sleep_for(std::chrono::microseconds(300));
+    meet();
+  }
+  // The caller's own sleeps, and few of the worker.
+  EXPECT_LT(sleeps() - before, rounds * 3 / 2);
 }
 
 TEST(ThreadPool, NestedRunsInline) {
