@@ -21,10 +21,6 @@ using namespace ashlar::support;
 
 namespace {
 
-/// Chunks per thread. More than one, so that a thread that starts late or is
-/// held up leaves its share to the others.
-constexpr unsigned chunksPerThread = 3;
-
 void relaxCpu() {
 #if defined(__x86_64__) || defined(__i386__)
   __builtin_ia32_pause();
@@ -247,16 +243,17 @@ ThreadPool::~ThreadPool() {
     worker.join();
 }
 
-void ThreadPool::parallelRanges(
-    uint64_t n, llvm::function_ref<void(uint64_t, uint64_t)> fn) {
+void ThreadPool::parallelRanges(uint64_t n,
+                                llvm::function_ref<void(uint64_t, uint64_t)> fn,
+                                unsigned rangesEach) {
   if (n == 0)
     return;
   if (n == 1 || numThreads == 1 || insideLoop) {
     fn(0, n);
     return;
   }
-  const auto chunks = static_cast<uint16_t>(std::min<uint64_t>(
-      {n, uint64_t(numThreads) * chunksPerThread, UINT16_MAX}));
+  const auto chunks = static_cast<uint16_t>(
+      std::min<uint64_t>({n, uint64_t(numThreads) * rangesEach, UINT16_MAX}));
   state->announce({&fn, n, chunks});
   state->join(chunks - state->help(0));
 }

@@ -5,6 +5,7 @@
 
 #include "ashlar/Support/ThreadPool.h"
 #include "gtest/gtest.h"
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <sys/resource.h>
@@ -23,6 +24,26 @@ TEST(ThreadPool, EveryIndexOnce) {
       EXPECT_EQ(hits, std::vector<int>(n, 1)) << threads << " " << n;
     }
   }
+}
+
+TEST(ThreadPool, RangesPerThread) {
+  ThreadPool pool(3);
+  for (unsigned each : {1u, 2u, ThreadPool::fewRanges})
+    for (uint64_t n : {2u, 3u, 100u}) {
+      std::vector<std::atomic<int>> hits(n);
+      std::atomic<unsigned> ranges = 0;
+      pool.parallelRanges(
+          n,
+          [&](uint64_t begin, uint64_t end) {
+            ++ranges;
+            for (uint64_t i = begin; i < end; ++i)
+              ++hits[i];
+          },
+          each);
+      EXPECT_EQ(ranges, std::min<uint64_t>(n, 3 * each));
+      for (const std::atomic<int> &hit : hits)
+        EXPECT_EQ(hit, 1);
+    }
 }
 
 TEST(ThreadPool, ManyShortLoops) {
