@@ -12,6 +12,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <system_error>
 #include <thread>
 #include <vector>
@@ -20,19 +21,41 @@ using namespace ashlar::support;
 
 namespace {
 
-/// Some 30 microseconds of pauses: longer than the usual gap between two loops
-/// of one layer, short enough not to burn a core while the caller does
-/// something else.
-constexpr unsigned spinRounds = 600;
-
-/// Chunks per thread. More than one, so that a thread that starts late or is
-/// held up leaves its share to the others.
-constexpr unsigned chunksPerThread = 3;
-
 void relaxCpu() {
 #if defined(__x86_64__) || defined(__i386__)
   __builtin_ia32_pause();
 #endif
+}
+
+/// Waiting has three stages. At first a thread pauses between its looks and
+/// answers within the time of a message between two cores; the length of a
+/// pause differs by a factor of four between processors, so that a clock ends
+/// this stage. Then it offers its processor to others. It sleeps only after
+/// some milliseconds: to wake a thread on an idle processor of a virtual
+/// machine takes the caller of a loop 30 microseconds, more than most loops.
+/// Offers are counted, because on a busy host one may take longer than all
+/// others.
+constexpr std::chrono::microseconds pausing(20);
+constexpr unsigned offers = 5000;
+
+/// Whether \p done became true while this thread was awake.
+template <typename Done>
+bool waitAwake(Done done) {
+  constexpr unsigned looksPerTime = 16;
+  const auto end = std::chrono::steady_clock::now() + pausing;
+  do {
+    for (unsigned i = 0; i < looksPerTime; ++i) {
+      if (done())
+        return true;
+      relaxCpu();
+    }
+  } while (std::chrono::steady_clock::now() < end);
+  for (unsigned i = 0; i < offers; ++i) {
+    if (done())
+      return true;
+    std::this_thread::yield();
+  }
+  return false;
 }
 
 /// Set while a thread runs a loop body: nested loops run inline.
@@ -54,108 +77,143 @@ struct Ticket {
   }
 };
 
-/// A thread's ticket on a cache line of its own.
-struct alignas(64) Share {
-  std::atomic<uint64_t> ticket{0};
-};
+using Body = llvm::function_ref<void(uint64_t, uint64_t)>;
 
-} // namespace
-
-struct ThreadPool::State {
-  using Body = llvm::function_ref<void(uint64_t, uint64_t)>;
-
-  std::vector<std::thread> workers;
-  // Written by the caller before the ticket is published; read only by the
-  // thread that holds a claim, and the caller waits for every claim before it
-  // continues.
+/// A range in chunks. Read only by a thread that holds a claim; the caller
+/// waits for every claim before it writes the next one.
+struct Loop {
   const Body *body = nullptr;
   uint64_t count = 0;
   uint16_t chunks = 0;
-  std::vector<Share> shares; ///< The caller's first.
-  /// The tickets' generation once more: 32 bits are what a thread can sleep on.
-  alignas(64) std::atomic<uint32_t> generation{0};
-  std::atomic<uint32_t> sleepers{0};
-  std::atomic<bool> stop{false};
-  alignas(64) std::atomic<uint32_t> finished{0};
 
-  explicit State(unsigned threads) : shares(threads) {}
-
-  void runChunk(uint64_t k) {
+  void run(uint64_t k) const {
     const uint64_t size = count / chunks;
     const uint64_t extra = count % chunks;
     const uint64_t begin = k * size + std::min(k, extra);
     insideLoop = true;
     (*body)(begin, begin + size + (k < extra ? 1 : 0));
     insideLoop = false;
-    finished.fetch_add(1, std::memory_order_release);
   }
+};
 
-  /// Runs chunks of one share until all are claimed.
-  void drain(std::atomic<uint64_t> &ticket) {
-    uint64_t word = ticket.load(std::memory_order_acquire);
+/// A thread's ticket, with the loop in the same cache line: a worker learns of
+/// a loop by one message from the caller's core. The other line is the answer,
+/// which only the thread itself writes.
+struct Share {
+  alignas(64) std::atomic<uint64_t> ticket{0};
+  Loop loop;
+  /// Chunks that the thread has run in all loops.
+  alignas(64) std::atomic<uint32_t> finished{0};
+
+  uint32_t generation() const {
+    return Ticket::unpack(ticket.load(std::memory_order_acquire)).generation;
+  }
+};
+
+} // namespace
+
+struct ThreadPool::State {
+  std::vector<std::thread> workers;
+  std::vector<Share> shares; ///< The caller's first.
+  uint32_t generation = 0;   ///< The caller's.
+  uint32_t answered = 0;     ///< Chunks of workers in all loops so far.
+  /// What a thread sleeps on.
+  alignas(64) std::atomic<uint32_t> alarms{0};
+  std::atomic<uint32_t> sleepers{0};
+  std::atomic<bool> stop{false};
+
+  explicit State(unsigned threads) : shares(threads) {}
+
+  /// Runs chunks of one share until all are claimed; how many it ran.
+  static uint32_t drain(Share &share, std::atomic<uint32_t> &finished) {
+    uint32_t ran = 0;
+    uint64_t word = share.ticket.load(std::memory_order_acquire);
     while (true) {
       Ticket claimed = Ticket::unpack(word), rest = claimed;
       if (claimed.next == claimed.end)
-        return;
+        return ran;
       ++rest.next;
-      if (!ticket.compare_exchange_weak(word, rest.pack(),
-                                        std::memory_order_acq_rel,
-                                        std::memory_order_acquire))
+      if (!share.ticket.compare_exchange_weak(word, rest.pack(),
+                                              std::memory_order_acq_rel,
+                                              std::memory_order_acquire))
         continue;
-      runChunk(claimed.next);
-      word = ticket.load(std::memory_order_acquire);
+      share.loop.run(claimed.next);
+      // One writer.
+      finished.store(finished.load(std::memory_order_relaxed) + 1,
+                     std::memory_order_release);
+      ++ran;
+      word = share.ticket.load(std::memory_order_acquire);
     }
   }
 
   /// Runs the share of thread `self`, then what is left of the others'.
-  void help(size_t self) {
+  uint32_t help(size_t self) {
+    uint32_t ran = 0;
     for (size_t i = 0; i < shares.size(); ++i)
-      drain(shares[(self + i) % shares.size()].ticket);
+      ran += drain(shares[(self + i) % shares.size()], shares[self].finished);
+    return ran;
   }
 
-  /// Waits for a generation other than `seen` and returns it.
-  uint32_t nextGeneration(uint32_t seen) {
-    for (unsigned i = 0; i < spinRounds; ++i) {
-      uint32_t now = generation.load(std::memory_order_acquire);
-      if (now != seen)
-        return now;
-      relaxCpu();
+  /// Waits for a generation of `share` other than `seen` and returns it.
+  uint32_t nextGeneration(const Share &share, uint32_t seen) {
+    if (!waitAwake([&] { return share.generation() != seen; })) {
+      sleepers.fetch_add(1);
+      while (true) {
+        // Fences on both sides: either the caller sees this sleeper, or this
+        // thread sees the new generation.
+        const uint32_t before = alarms.load(std::memory_order_acquire);
+        std::atomic_thread_fence(std::memory_order_seq_cst);
+        if (share.generation() != seen)
+          break;
+        alarms.wait(before);
+      }
+      sleepers.fetch_sub(1);
     }
-    // Sequentially consistent on both sides: either the caller sees this
-    // sleeper, or this thread sees the new generation.
-    sleepers.fetch_add(1);
-    uint32_t now = generation.load();
-    for (; now == seen; now = generation.load())
-      generation.wait(seen);
-    sleepers.fetch_sub(1);
-    return now;
+    return share.generation();
   }
 
   void work(size_t self) {
     uint32_t seen = 0;
     while (true) {
-      seen = nextGeneration(seen);
+      seen = nextGeneration(shares[self], seen);
       if (stop.load(std::memory_order_relaxed))
         return;
       help(self);
     }
   }
 
-  void announce() {
-    generation.fetch_add(1);
-    if (sleepers.load() != 0)
-      generation.notify_all();
+  /// Gives every thread its part of the chunks.
+  void announce(const Loop &loop) {
+    ++generation;
+    const size_t threads = shares.size();
+    auto boundary = [&](size_t k) {
+      return static_cast<uint16_t>(loop.chunks * k / threads);
+    };
+    for (size_t k = 0; k < threads; ++k) {
+      shares[k].loop = loop;
+      shares[k].ticket.store(
+          Ticket{generation, boundary(k + 1), boundary(k)}.pack(),
+          std::memory_order_release);
+    }
+    std::atomic_thread_fence(std::memory_order_seq_cst);
+    if (sleepers.load(std::memory_order_relaxed) == 0)
+      return;
+    alarms.fetch_add(1);
+    alarms.notify_all();
   }
 
-  /// Claimed chunks are running, or their thread has lost its processor: then
-  /// giving up this one is the fastest way to get them done.
+  /// Waits until workers have run `chunks` more. They are claimed: their
+  /// threads are running them, or have lost their processors; then giving up
+  /// this one is the fastest way to get them done.
   void join(uint32_t chunks) {
-    for (unsigned i = 0; finished.load(std::memory_order_acquire) != chunks;
-         ++i) {
-      if (i < spinRounds)
-        relaxCpu();
-      else
-        std::this_thread::yield();
+    answered += chunks;
+    const auto done = [&] {
+      uint32_t all = 0;
+      for (size_t k = 1; k < shares.size(); ++k)
+        all += shares[k].finished.load(std::memory_order_acquire);
+      return all == answered;
+    };
+    while (!waitAwake(done)) {
     }
   }
 };
@@ -180,36 +238,22 @@ ThreadPool::~ThreadPool() {
   if (!state)
     return;
   state->stop.store(true, std::memory_order_relaxed);
-  state->announce();
+  state->announce({});
   for (std::thread &worker : state->workers)
     worker.join();
 }
 
-void ThreadPool::parallelRanges(
-    uint64_t n, llvm::function_ref<void(uint64_t, uint64_t)> fn) {
+void ThreadPool::parallelRanges(uint64_t n,
+                                llvm::function_ref<void(uint64_t, uint64_t)> fn,
+                                unsigned rangesEach) {
   if (n == 0)
     return;
   if (n == 1 || numThreads == 1 || insideLoop) {
     fn(0, n);
     return;
   }
-  const auto chunks = static_cast<uint16_t>(std::min<uint64_t>(
-      {n, uint64_t(numThreads) * chunksPerThread, UINT16_MAX}));
-  state->body = &fn;
-  state->count = n;
-  state->chunks = chunks;
-  state->finished.store(0, std::memory_order_relaxed);
-  const uint32_t generation =
-      state->generation.load(std::memory_order_relaxed) + 1;
-  const size_t threads = state->shares.size();
-  auto boundary = [&](size_t k) {
-    return static_cast<uint16_t>(chunks * k / threads);
-  };
-  for (size_t k = 0; k < threads; ++k)
-    state->shares[k].ticket.store(
-        Ticket{generation, boundary(k + 1), boundary(k)}.pack(),
-        std::memory_order_release);
-  state->announce();
-  state->help(0);
-  state->join(chunks);
+  const auto chunks = static_cast<uint16_t>(
+      std::min<uint64_t>({n, uint64_t(numThreads) * rangesEach, UINT16_MAX}));
+  state->announce({&fn, n, chunks});
+  state->join(chunks - state->help(0));
 }

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Fork-join parallelism for loops that take tens of microseconds. Workers spin
-// for a moment after a loop, because the next one usually follows at once, and
-// then sleep. Threads claim chunks as they come, so that a loop never waits for
-// a worker that the system does not run; what a loop computes must depend
-// neither on the partition nor on who runs which part.
+// Fork-join parallelism for loops that take a few microseconds. Workers stay
+// awake for some milliseconds after a loop, because the next one usually
+// follows at once, and then sleep. Threads claim chunks as they come, so that a
+// loop never waits for a worker that the system does not run; what a loop
+// computes must depend neither on the partition nor on who runs which part.
 
 #ifndef ASHLAR_SUPPORT_THREADPOOL_H
 #define ASHLAR_SUPPORT_THREADPOOL_H
@@ -28,12 +28,18 @@ public:
   /// Threads that take part, the caller included.
   unsigned size() const { return numThreads; }
 
-  /// Calls \p fn(begin, end) over a partition of [0, n) into a few contiguous
-  /// ranges per thread, and returns when all are done. Runs inline for n <= 1,
-  /// for one thread, and when called from inside a loop body. \p fn must not
-  /// throw. One thread at a time may call this.
+  /// Ranges per thread with which one that is held up leaves most of its share
+  /// to the others. Threads that look for such ranges take half a microsecond
+  /// from each other.
+  static constexpr unsigned fewRanges = 3;
+
+  /// Calls \p fn(begin, end) over a partition of [0, n) into at most
+  /// \p rangesEach contiguous ranges per thread, and returns when all are done.
+  /// Runs inline for n <= 1, for one thread, and when called from inside a loop
+  /// body. \p fn must not throw. One thread at a time may call this.
   void parallelRanges(uint64_t n,
-                      llvm::function_ref<void(uint64_t, uint64_t)> fn);
+                      llvm::function_ref<void(uint64_t, uint64_t)> fn,
+                      unsigned rangesEach = fewRanges);
 
   /// Calls \p fn(i) for every i in [0, n).
   void parallelFor(uint64_t n, llvm::function_ref<void(uint64_t)> fn) {

@@ -78,6 +78,11 @@ static std::optional<Side> affineSide(emulator::Memory &memory,
   return side;
 }
 
+/// What `bytes` in runs of equal length take, in units of Engine::split's work.
+static uint64_t moveWork(uint64_t bytes, uint64_t runBytes) {
+  return bytes / runBytes * 4 + bytes / 4;
+}
+
 /// Merges innermost dimensions that are contiguous on both sides into the run
 /// and drops dimensions of one element.
 static void mergeRun(Descriptor &d, bool hasSource) {
@@ -293,15 +298,16 @@ void Engine::execute(const isa::DmaCopy &op) {
   mergeRun(d, true);
   rotateOuter(d);
   const std::optional<unsigned> transposed = transposedDimension(d);
-  split(d.count[0], bytes, [&](uint64_t begin, uint64_t end) {
-    if (transposed)
-      return copyTransposed(d, *transposed, begin, end);
-    forOuter(d, begin, end, [&](int64_t dst, int64_t src) {
-      copyInner(d.destination.base + dst, d.destination.stride[4],
-                d.source.base + src, d.source.stride[4], d.count[4],
-                d.runBytes);
-    });
-  });
+  split(d.count[0], moveWork(bytes, d.runBytes),
+        [&](uint64_t begin, uint64_t end) {
+          if (transposed)
+            return copyTransposed(d, *transposed, begin, end);
+          forOuter(d, begin, end, [&](int64_t dst, int64_t src) {
+            copyInner(d.destination.base + dst, d.destination.stride[4],
+                      d.source.base + src, d.source.stride[4], d.count[4],
+                      d.runBytes);
+          });
+        });
 }
 
 template <typename T>
@@ -343,7 +349,10 @@ void Engine::execute(const isa::DmaFill &op) {
   d.destination = *destination;
   const uint64_t bytes = totalBytes(d.count, op.elemBytes);
   rotateOuter(d);
-  split(d.count[0], bytes, [&](uint64_t begin, uint64_t end) {
+  const bool dense =
+      d.destination.stride[4] == static_cast<int64_t>(op.elemBytes);
+  const uint64_t run = op.elemBytes * (dense ? d.count[4] : 1);
+  split(d.count[0], moveWork(bytes, run), [&](uint64_t begin, uint64_t end) {
     forOuter(d, begin, end, [&](int64_t dst, int64_t) {
       fillInner(d.destination.base + dst, d.destination.stride[4], d.count[4],
                 op.elemBytes, word);

@@ -15,15 +15,21 @@ Scratch &Scratch::ofThisThread() {
 
 /// Below this many element operations a fork costs more than it saves.
 static constexpr uint64_t forkWork = 8192;
+/// Below this many, some 20 microseconds, a thread that is held up for a moment
+/// costs less than ranges that others may take from it.
+static constexpr uint64_t severalRangesWork = 65536;
 
 void Engine::split(uint64_t n, uint64_t work,
                    llvm::function_ref<void(uint64_t, uint64_t)> fn) {
   if (!pool || n < 2 || work < forkWork)
     return fn(0, n);
-  pool->parallelRanges(n, [&](uint64_t begin, uint64_t end) {
-    numerics::FloatEnvironment environment;
-    fn(begin, end);
-  });
+  pool->parallelRanges(
+      n,
+      [&](uint64_t begin, uint64_t end) {
+        numerics::FloatEnvironment environment;
+        fn(begin, end);
+      },
+      work < severalRangesWork ? 1 : support::ThreadPool::fewRanges);
 }
 
 void Engine::beginEncode(const EncodeTarget &target) {

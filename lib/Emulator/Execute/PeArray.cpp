@@ -136,7 +136,7 @@ void Engine::execute(const isa::PeLoad &op) {
       op.rows <= mergedRows / 2)
     shadow.values.resize(op.rows * op.cols);
   uint64_t bad = ~uint64_t(0);
-  split(shadow.parts.size(), op.rows * op.cols * 2,
+  split(shadow.parts.size(), op.rows * op.cols,
         [&](uint64_t begin, uint64_t end) {
           LoadFindings found;
           for (uint64_t part = begin; part < end; ++part)
@@ -189,7 +189,7 @@ static uint64_t packOperand(Engine &engine, const isa::PeMatmul &op,
   const uint64_t unit = bySteps ? packSteps : rowUnit;
   const uint64_t size = bySteps ? steps : op.rows;
   uint64_t total = 0;
-  engine.split((size + unit - 1) / unit, steps * op.rows * 2,
+  engine.split((size + unit - 1) / unit, steps * op.rows,
                [&](uint64_t first, uint64_t last) {
                  uint64_t saturated = 0;
                  const uint64_t begin = first * unit;

@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Every index once, whatever the thread count; nesting; many short loops.
+// Every index once, whatever the thread count; nesting; many short loops; who
+// sleeps.
 
 #include "ashlar/Support/ThreadPool.h"
 #include "gtest/gtest.h"
+#include <algorithm>
 #include <atomic>
+#include <chrono>
+#include <sys/resource.h>
 #include <thread>
 #include <vector>
 
@@ -20,6 +24,26 @@ TEST(ThreadPool, EveryIndexOnce) {
       EXPECT_EQ(hits, std::vector<int>(n, 1)) << threads << " " << n;
     }
   }
+}
+
+TEST(ThreadPool, RangesPerThread) {
+  ThreadPool pool(3);
+  for (unsigned each : {1u, 2u, ThreadPool::fewRanges})
+    for (uint64_t n : {2u, 3u, 100u}) {
+      std::vector<std::atomic<int>> hits(n);
+      std::atomic<unsigned> ranges = 0;
+      pool.parallelRanges(
+          n,
+          [&](uint64_t begin, uint64_t end) {
+            ++ranges;
+            for (uint64_t i = begin; i < end; ++i)
+              ++hits[i];
+          },
+          each);
+      EXPECT_EQ(ranges, std::min<uint64_t>(n, 3 * each));
+      for (const std::atomic<int> &hit : hits)
+        EXPECT_EQ(hit, 1);
+    }
 }
 
 TEST(ThreadPool, ManyShortLoops) {
@@ -38,6 +62,35 @@ TEST(ThreadPool, SleepersWake) {
     pool.parallelFor(10, [&](uint64_t) { ++count; });
     EXPECT_EQ(count, 10);
   }
+}
+
+/// Voluntary switches are sleeps; a thread that offers its processor is still
+/// willing to run.
+TEST(ThreadPool, ShortGapsKeepWorkersAwake) {
+  const auto sleeps = [] {
+    rusage usage = {};
+    getrusage(RUSAGE_SELF, &usage);
+    return usage.ru_nvcsw;
+  };
+  constexpr int rounds = 60;
+  ThreadPool pool(2);
+  // Both threads take part in every loop.
+  const auto meet = [&] {
+    std::atomic<int> present = 0;
+    pool.parallelFor(2, [&](uint64_t) {
+      ++present;
+      while (present != 2)
+        std::this_thread::yield();
+    });
+  };
+  meet();
+  const long before = sleeps();
+  for (int round = 0; round < rounds; ++round) {
+    std::this_thread::sleep_for(std::chrono::microseconds(300));
+    meet();
+  }
+  // The caller's own sleeps, and few of the worker.
+  EXPECT_LT(sleeps() - before, rounds * 3 / 2);
 }
 
 TEST(ThreadPool, NestedRunsInline) {
