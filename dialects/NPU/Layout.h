@@ -31,6 +31,8 @@ struct Layout {
   llvm::SmallVector<int64_t, 6> strides; ///< bytes; not of `partitionAxis`
   int64_t partitionAxis = -1; ///< -1: one partition holds all elements
   int64_t firstPartition = 0; ///< of index 0 of `partitionAxis`
+  int64_t outerAxis = -1;     ///< a second one across partitions; -1: none
+  int64_t outerStep = 0;      ///< partitions between its indices
   int64_t partitions = 1;     ///< of the machine: one channel tile
   int64_t blockAxis = -1;     ///< axis of shared exponents; -1: plain elements
   int64_t block = 1; ///< elements that share one; 0 or less: the whole axis
@@ -41,7 +43,7 @@ struct Layout {
   bool spread = false;
 
   int64_t rank() const { return static_cast<int64_t>(shape.size()); }
-  /// All axes except the partition axis, outermost first.
+  /// All axes whose elements lie within partitions, outermost first.
   llvm::SmallVector<int64_t, 6> freeAxes() const;
   /// The addresses of the elements along free axes, in row-major order of
   /// `axes`, as the fewest nested runs, outermost first. Axes of one element
@@ -50,11 +52,15 @@ struct Layout {
   /// True if the end of a channel tile divides a block: its elements then lie
   /// in two rows of partitions, with an exponent cell in each.
   bool cutsBlocks() const;
+  /// True if the elements along the partition axis, for any index of the outer
+  /// one, begin a channel tile or lie within one: they are then cut into
+  /// channel tiles where those of a map in partition 0 are.
+  bool keepsTiles() const;
 };
 
 /// What every operation expects of a layout unless it says otherwise: no lane
-/// fold, index 0 in the first partition, and blocks across partitions. Empty if
-/// the layout is like that, else what is not.
+/// fold, one axis across partitions with index 0 in the first one, and blocks
+/// along it. Empty if the layout is like that, else what is not.
 std::string refusePlain(const Layout &layout);
 
 } // namespace ashlar::npu

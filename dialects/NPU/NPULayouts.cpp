@@ -13,7 +13,7 @@ namespace ashlar::npu {
 llvm::SmallVector<int64_t, 6> Layout::freeAxes() const {
   llvm::SmallVector<int64_t, 6> axes;
   for (int64_t axis = 0; axis < rank(); ++axis)
-    if (axis != partitionAxis)
+    if (axis != partitionAxis && axis != outerAxis)
       axes.push_back(axis);
   return axes;
 }
@@ -40,6 +40,18 @@ bool Layout::cutsBlocks() const {
   return block <= 0 || partitions % block != 0 || firstPartition % block != 0;
 }
 
+bool Layout::keepsTiles() const {
+  if (partitionAxis < 0)
+    return firstPartition == 0;
+  const int64_t groups = outerAxis < 0 ? 1 : shape[outerAxis];
+  for (int64_t group = 0; group < groups; ++group) {
+    const int64_t first = (firstPartition + group * outerStep) % partitions;
+    if (first != 0 && first + shape[partitionAxis] > partitions)
+      return false;
+  }
+  return true;
+}
+
 bool PeConvOp::gathersTaps() {
   auto isNot = [](int64_t value) {
     return [value](int64_t x) { return x != value; };
@@ -51,6 +63,15 @@ bool PeConvOp::gathersTaps() {
          llvm::any_of(getPads(), isNot(0));
 }
 
+bool PeMatmulOp::multipliesMatrices() {
+  // What the program streams is a constant, and those of its matrices come one
+  // after the other.
+  return cast<RankedTensorType>(getW().getType()).getRank() > 2 &&
+         isa_and_nonnull<NPUDialect>(getW().getDefiningOp()
+                                         ? getW().getDefiningOp()->getDialect()
+                                         : nullptr);
+}
+
 namespace {
 
 /// Blocks are read through the cells of the partitions that hold them.
@@ -58,6 +79,20 @@ std::string refuseBlocks(const Layout &layout) {
   return layout.blockAxis >= 0 && layout.blockAxis != layout.partitionAxis
              ? "its block axis is not the partition dimension"
              : "";
+}
+
+std::string refuseOuter(const Layout &layout) {
+  return layout.outerAxis >= 0 ? "two of its axes lie across partitions" : "";
+}
+
+/// The array meets row by row what begins in any two partitions, in tiles that
+/// do not depend on where.
+std::string refuseMoving(const Layout &layout) {
+  std::string why = refuseBlocks(layout);
+  if (why.empty() && !layout.keepsTiles())
+    why = "its elements reach across the end of a channel tile that they do "
+          "not begin, and one instruction reads one";
+  return why;
 }
 
 /// Encoding drains see one channel tile at a time.
@@ -91,7 +126,8 @@ std::string refusePlain(const Layout &layout) {
     return "it lies in lanes";
   if (layout.firstPartition != 0)
     return "it is a part of a larger map and does not begin in partition 0";
-  return refuseBlocks(layout);
+  std::string why = refuseOuter(layout);
+  return why.empty() ? refuseBlocks(layout) : why;
 }
 
 std::string PeConvOp::refuseOperand(unsigned index, const Layout &layout) {
@@ -101,7 +137,12 @@ std::string PeConvOp::refuseOperand(unsigned index, const Layout &layout) {
   if (hasStationaryActivations(*this))
     return operand == getX() && !gathersTaps() ? refuseStationary(layout)
                                                : refusePlain(layout);
-  return refuseBlocks(layout);
+  if (operand == getResidual())
+    return layout.firstPartition == 0 && layout.outerAxis < 0
+               ? refuseBlocks(layout)
+               : refusePlain(layout);
+  std::string why = refuseOuter(layout);
+  return why.empty() ? refuseMoving(layout) : why;
 }
 
 std::string PeConvOp::refuseResult(const Layout &layout) {
@@ -114,9 +155,14 @@ std::string TcuConvOp::refuseResult(const Layout &layout) {
 }
 
 std::string PeMatmulOp::refuseOperand(unsigned index, const Layout &layout) {
-  return index == 0 && hasStationaryActivations(*this)
-             ? refuseStationary(layout)
-             : refusePlain(layout);
+  if (index == 0 && hasStationaryActivations(*this))
+    return refuseStationary(layout);
+  // Matrices that both operands have several of are multiplied one by one, each
+  // where it begins.
+  if (index > 1 || layout.lanes > 1)
+    return refusePlain(layout);
+  std::string why = multipliesMatrices() ? "" : refuseOuter(layout);
+  return why.empty() ? refuseMoving(layout) : why;
 }
 
 std::string PeMatmulOp::refuseResult(const Layout &layout) {

@@ -160,6 +160,11 @@ def NPU_PeMatmulOp
     `(` $x `,` $w (`bias` $bias^)? (`scale` $scale^)?
     (`slope` $slope^)? (`residual` $residual^)? `)` attr-dict `:` functional-type(operands, results)
   }];
+  let extraClassDeclaration = [{
+    /// True if both operands have several matrices, which lie in memory: they
+    /// are multiplied one by one.
+    bool multipliesMatrices();
+  }];
   let hasVerifier = 1;
 }
 

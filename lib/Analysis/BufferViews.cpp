@@ -21,7 +21,7 @@ llvm::Expected<View> resultView(Operation *op, int64_t offset,
   if (isView(op)) {
     auto move = dyn_cast<npu::DmaMoveOp>(op);
     std::optional<View> view =
-        move && source ? viewThrough(move, *source) : std::nullopt;
+        move && source ? viewThrough(move, *source, machine) : std::nullopt;
     if (!view || view->axis != axis)
       return makeError(support::ErrorClass::Internal,
                        "is marked as a view of its operand, whose elements lie "
@@ -53,6 +53,8 @@ npu::Layout layoutOf(const View &view, const Lanes &lanes,
   layout.strides = view.strides;
   layout.partitionAxis = view.axis;
   layout.firstPartition = view.part;
+  layout.outerAxis = view.outer;
+  layout.outerStep = view.outerStep;
   layout.partitions = static_cast<int64_t>(machine.sb.partitions);
   layout.lanes = lanes.spread() ? 1 : lanes.count;
   layout.spread = lanes.spread();

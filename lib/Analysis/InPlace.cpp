@@ -33,12 +33,15 @@ ByteSpan spanOf(const View &whole, const Region &region,
   if (region.elements() == 0)
     return {};
   const View view = whole.slice(region, machine);
-  int64_t last = view.base;
-  for (int64_t i = 0; i < view.rank(); ++i)
-    last += i == view.axis ? (view.part + view.shape[i] - 1) /
+  Shape end(view.shape);
+  for (int64_t &index : end)
+    --index;
+  int64_t last = view.base + (view.part + view.partitionsTo(end)) /
                                  static_cast<int64_t>(machine.sb.partitions) *
-                                 view.tileStride
-                           : (view.shape[i] - 1) * view.strides[i];
+                                 view.tileStride;
+  for (int64_t i = 0; i < view.rank(); ++i)
+    if (!view.isAcross(i))
+      last += end[i] * view.strides[i];
   return {view.base, last + view.type.bytes()};
 }
 
@@ -120,7 +123,7 @@ std::optional<BlockSwap> blockSwap(npu::DmaMoveOp op, const View &source,
                                    const machine::Description &machine) {
   std::optional<npu::AccessPattern> pattern = solePattern(op);
   if (!pattern || source.type.encoded || source.axis < 0 || resultAxis < 0 ||
-      source.part != 0)
+      source.part != 0 || source.outer >= 0)
     return std::nullopt;
   auto plan = planTranspose(*pattern, source.axis, resultAxis);
   if (!plan || plan->rows.size() != 1 || plan->columns.size() != 1)

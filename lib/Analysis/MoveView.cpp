@@ -2,12 +2,14 @@
 //
 // A loop of an access pattern advances both sides by constant steps. If every
 // loop of a result axis reads the same bytes per index, the result is the
-// operand's memory with other strides.
+// operand's memory with other strides, or with other steps across partitions.
 
 #include "ashlar/Analysis/MoveView.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/MathExtras.h"
+
+#include <limits>
 
 using namespace mlir;
 
@@ -74,38 +76,61 @@ std::optional<npu::AccessPattern> solePattern(npu::DmaMoveOp op) {
 
 namespace {
 
-/// True if the loops along the source's partition axis are those along
-/// `axis` of the result, index by index.
-bool keepsPartitions(const npu::AccessPattern &pattern, int64_t sourceAxis,
-                     int64_t axis) {
-  if (pattern.sourceStart[sourceAxis] != 0 || pattern.resultStart[axis] != 0)
-    return false;
-  return llvm::all_of(pattern.dims, [&](const npu::PatternDim &dim) {
-    if (dim.extent == 1)
-      return true;
-    bool here = dim.sourceAxis == sourceAxis, there = dim.resultAxis == axis;
-    return here == there && (!here || dim.sourceStep == dim.resultStep);
-  });
+/// Partitions from one iteration of a loop to the next; 0: it moves within
+/// them.
+int64_t partitionsPerIteration(const npu::PatternDim &dim, const View &source) {
+  if (dim.extent == 1 || dim.sourceAxis < 0)
+    return 0;
+  if (dim.sourceAxis == source.axis)
+    return dim.sourceStep;
+  return dim.sourceAxis == source.outer ? dim.sourceStep * source.outerStep : 0;
 }
 
-/// The axis of the result across partitions: that of the loops along the
-/// operand's, or an axis of one element where the operand has no such loop.
-std::optional<int64_t> partitionAxis(const npu::AccessPattern &pattern,
-                                     const View &source,
-                                     llvm::ArrayRef<int64_t> shape) {
-  // An axis of -1 is none: of a view, all lies in one partition; of a loop, it
-  // repeats an element.
+/// Partitions per index of every axis of the result; nothing if the loops along
+/// one disagree.
+std::optional<Shape> partitionSteps(const npu::AccessPattern &pattern,
+                                    const View &source, int64_t rank) {
+  Shape steps(rank, 0);
+  for (const npu::PatternDim &dim : pattern.dims) {
+    const int64_t moved = partitionsPerIteration(dim, source);
+    if (moved == 0)
+      continue;
+    int64_t &step = steps[dim.resultAxis];
+    if (moved % dim.resultStep != 0 ||
+        (step != 0 && step != moved / dim.resultStep))
+      return std::nullopt;
+    step = moved / dim.resultStep;
+  }
   for (const npu::PatternDim &dim : pattern.dims)
-    if (dim.extent > 1 && dim.sourceAxis >= 0 &&
-        dim.sourceAxis == source.axis) {
-      if (!keepsPartitions(pattern, source.axis, dim.resultAxis))
-        return std::nullopt;
-      return dim.resultAxis;
-    }
-  if (source.axis >= 0 && pattern.sourceStart[source.axis] != 0)
-    return std::nullopt;
-  const auto *unit = llvm::find(shape, 1);
-  return unit == shape.end() ? -1 : unit - shape.begin();
+    if (dim.extent > 1 && steps[dim.resultAxis] != 0 &&
+        partitionsPerIteration(dim, source) == 0)
+      return std::nullopt;
+  return steps;
+}
+
+/// Sets the axes of `view` across partitions, from what its operand has there:
+/// one whose indices follow each other, and one of groups of them. Without any,
+/// an axis of one element is as good. False if they lie otherwise.
+bool setAxesAcross(View &view, const Shape &steps) {
+  view.axis = view.outer = -1;
+  view.outerStep = 0;
+  for (auto [i, step] : llvm::enumerate(steps)) {
+    const auto axis = static_cast<int64_t>(i);
+    if (step == 0)
+      continue;
+    if (step == 1 && view.axis < 0)
+      view.axis = axis;
+    else if (view.outer < 0)
+      view.outer = axis, view.outerStep = step;
+    else
+      return false;
+  }
+  if (view.outer >= 0)
+    return view.axis >= 0 && view.outerStep >= view.shape[view.axis];
+  if (view.axis < 0)
+    if (const auto *unit = llvm::find(view.shape, 1); unit != view.shape.end())
+      view.axis = unit - view.shape.begin();
+  return true;
 }
 
 /// Bytes per index of a free axis; nothing if its loops disagree.
@@ -115,7 +140,7 @@ std::optional<int64_t> strideOf(const npu::AccessPattern &pattern,
   for (const npu::PatternDim &dim : pattern.dims) {
     if (dim.extent == 1 || dim.resultAxis != axis)
       continue;
-    if (dim.sourceAxis < 0 || dim.sourceAxis == source.axis)
+    if (dim.sourceAxis < 0 || source.isAcross(dim.sourceAxis))
       return std::nullopt;
     int64_t bytes = dim.sourceStep * source.strides[dim.sourceAxis];
     if (bytes % dim.resultStep != 0 ||
@@ -144,45 +169,58 @@ bool readsInside(const npu::AccessPattern &pattern,
 
 } // namespace
 
-std::optional<View> viewThrough(npu::DmaMoveOp op, const View &source) {
+/// The view of viewThrough() in channel tiles of so many partitions.
+static std::optional<View> viewInTiles(npu::DmaMoveOp op, const View &source,
+                                       int64_t partitions) {
   std::optional<npu::AccessPattern> pattern = solePattern(op);
   if (!pattern || !source.inStateBuffer() ||
-      !readsInside(*pattern, source.shape))
-    return std::nullopt;
-  auto shape = shapeOf(op.getY());
-  std::optional<int64_t> axis = partitionAxis(*pattern, source, shape);
-  StorageType type = storageOf(op.getY());
-  if (!axis || (type.encoded && *axis != type.blockAxis))
+      !readsInside(*pattern, source.shape) ||
+      llvm::any_of(pattern->resultStart, [](int64_t start) { return start; }))
     return std::nullopt;
   View view = source;
-  view.type = type;
-  view.shape = Shape(shape.begin(), shape.end());
-  view.axis = *axis;
-  view.strides.assign(shape.size(), type.bytes());
+  view.type = storageOf(op.getY());
+  view.shape = Shape(shapeOf(op.getY()));
+  std::optional<Shape> steps = partitionSteps(*pattern, source, view.rank());
+  if (!steps || !setAxesAcross(view, *steps) ||
+      (view.type.encoded && view.axis != view.type.blockAxis))
+    return std::nullopt;
+  view.strides.assign(view.shape.size(), view.type.bytes());
   for (int64_t i = 0; i < view.rank(); ++i) {
-    if (i == *axis)
+    if (view.isAcross(i))
       continue;
     std::optional<int64_t> stride = strideOf(*pattern, source, i);
     if (!stride || *stride <= 0)
       return std::nullopt;
     view.strides[i] = *stride;
   }
-  for (int64_t i = 0; i < source.rank(); ++i) {
-    if (i != source.axis)
+  for (int64_t i = 0; i < source.rank(); ++i)
+    if (!source.isAcross(i))
       view.base += pattern->sourceStart[i] * source.strides[i];
-  }
-  if (llvm::any_of(pattern->resultStart, [](int64_t start) { return start; }))
-    return std::nullopt;
+  const int64_t position =
+      source.part + source.partitionsTo(pattern->sourceStart);
+  view.part = position % partitions;
+  view.base += position / partitions * view.tileStride;
   return view;
 }
 
-std::optional<int64_t> viewAxis(npu::DmaMoveOp op, int64_t sourceAxis) {
+std::optional<View> viewThrough(npu::DmaMoveOp op, const View &source,
+                                const machine::Description &machine) {
+  return viewInTiles(op, source, static_cast<int64_t>(machine.sb.partitions));
+}
+
+std::optional<View> denseViewThrough(npu::DmaMoveOp op, int64_t sourceAxis) {
+  // Strides and steps of a dense view do not depend on the machine.
   Value x = op.getInputs()[0];
-  // Strides of a dense view do not depend on the machine.
-  View source = denseBufferView(storageOf(x), shapeOf(x), sourceAxis, 0,
-                                machine::Description());
-  std::optional<View> view = viewThrough(op, source);
-  return view ? std::optional(view->axis) : std::nullopt;
+  return viewInTiles(op,
+                     denseBufferView(storageOf(x), shapeOf(x), sourceAxis, 0,
+                                     machine::Description()),
+                     std::numeric_limits<int64_t>::max());
+}
+
+std::optional<int64_t> viewAxis(npu::DmaMoveOp op, int64_t sourceAxis) {
+  std::optional<View> view = denseViewThrough(op, sourceAxis);
+  return view && view->part == 0 && view->outer < 0 ? std::optional(view->axis)
+                                                    : std::nullopt;
 }
 
 bool clipPattern(npu::AccessPattern &pattern, const Region &out) {

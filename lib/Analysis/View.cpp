@@ -73,15 +73,19 @@ View View::slice(const Region &region,
                  const machine::Description &machine) const {
   View result = *this;
   result.shape = region.size;
+  if (inStateBuffer() && axis >= 0) {
+    int64_t partitions = machine.sb.partitions;
+    int64_t position = part + partitionsTo(region.start);
+    result.part = position % partitions;
+    result.base += position / partitions * tileStride;
+  }
+  // Of one index there is nothing to step to.
+  if (outer >= 0 && region.size[outer] == 1)
+    result.outer = -1, result.outerStep = 0;
   for (int64_t i = 0; i < rank(); ++i) {
     int64_t start = region.start[i];
-    if (inStateBuffer() && i == axis) {
-      int64_t partitions = machine.sb.partitions;
-      int64_t position = part + start;
-      result.part = position % partitions;
-      result.base += position / partitions * tileStride;
+    if (inStateBuffer() && isAcross(i))
       continue;
-    }
     result.base += start * strides[i];
     if (!inStateBuffer() && type.encoded)
       result.cellBase +=

@@ -26,13 +26,19 @@ std::optional<npu::AccessPattern> solePattern(npu::DmaMoveOp op);
 bool joinsChannels(npu::DmaMoveOp op);
 
 /// The result of `op` as a view of its operand in SB: same partitions, other
-/// strides. Nothing if elements would have to move: the partition axis is split
-/// or merged with another, an axis of the result has no single stride, or the
-/// result does not begin in the partition of the operand's index 0.
-std::optional<View> viewThrough(npu::DmaMoveOp op, const View &source);
+/// strides. It may begin in any partition, and have a second axis across them
+/// where the operand's is split. Nothing if elements would have to move: an
+/// axis has no single stride, or more than two lie across partitions.
+std::optional<View> viewThrough(npu::DmaMoveOp op, const View &source,
+                                const machine::Description &machine);
 
-/// The partition dimension in that view of a dense operand across
-/// `sourceAxis`; nothing if there is no such view.
+/// That view of a dense operand across `sourceAxis`; `part` counts through
+/// channel tiles.
+std::optional<View> denseViewThrough(npu::DmaMoveOp op, int64_t sourceAxis);
+
+/// Its partition dimension; nothing if there is no such view, or none that
+/// every operation can read: one that begins in another partition or has a
+/// second axis across partitions is for the few that accept it.
 std::optional<int64_t> viewAxis(npu::DmaMoveOp op, int64_t sourceAxis);
 
 /// Restricts `pattern` to the part of it inside `out` and makes its result

@@ -42,6 +42,10 @@ bool nextTile(Region &tile, llvm::ArrayRef<int64_t> shape,
 /// partition. axis = -1 puts the whole region into partition `part`. Exponent
 /// cells of encoded elements lie at the same place in exponent memory.
 ///
+/// A second axis, `outer`, may lie across partitions as well: its indices are
+/// `outerStep` partitions apart, like the heads in the features of a
+/// projection. Index (i, o) of both is then at part + i + o * outerStep.
+///
 /// In DRAM all axes are strided; encoded tensors have a second array of
 /// exponent cells, whose block axis counts groups of `xmGroup` elements.
 struct View {
@@ -50,10 +54,12 @@ struct View {
   Memory memory = Memory::Dram;
   StorageType type;
   Shape shape;
-  Shape strides;          ///< bytes; unused for `axis` in SB
+  Shape strides;          ///< bytes; unused for `axis` and `outer` in SB
   int64_t base = 0;       ///< DRAM address, or byte offset in the partition
   int64_t axis = -1;      ///< partition axis (SB only)
   int64_t part = 0;       ///< partition of index 0 of `axis` (SB only)
+  int64_t outer = -1;     ///< second axis across partitions; -1: none (SB only)
+  int64_t outerStep = 0;  ///< partitions between its indices
   int64_t tileStride = 0; ///< bytes (SB only)
   int64_t cellBase = 0;   ///< DRAM address of the exponent cells
   Shape cellStrides;      ///< bytes per step (DRAM, encoded only)
@@ -62,6 +68,14 @@ struct View {
   bool inStateBuffer() const { return memory == Memory::StateBuffer; }
   /// Extent along the partition axis; 1 when there is none.
   int64_t channels() const { return axis < 0 ? 1 : shape[axis]; }
+  /// True if `i` is an axis whose indices lie in different partitions.
+  bool isAcross(int64_t i) const { return i == axis || i == outer; }
+  /// Partitions, counted through channel tiles, from the one of index 0 to
+  /// that of `index`.
+  int64_t partitionsTo(llvm::ArrayRef<int64_t> index) const {
+    return (axis < 0 ? 0 : index[axis]) +
+           (outer < 0 ? 0 : index[outer] * outerStep);
+  }
 
   /// The part of this view that `region` names.
   View slice(const Region &region, const machine::Description &machine) const;

@@ -376,6 +376,30 @@ Nest nestOf(const npu::AccessPattern &pattern) {
   return nest;
 }
 
+/// Loops along a second axis across partitions move along the first, by more
+/// partitions at a time.
+void joinAcross(Nest &nest, int which, const View &view) {
+  if (view.outer < 0)
+    return;
+  for (Loop &loop : nest.loops)
+    if (loop.axis[which] == view.outer) {
+      loop.axis[which] = view.axis;
+      loop.step[which] *= view.outerStep;
+    }
+  int64_t &start = nest.start[which][view.outer];
+  nest.start[which][view.axis] += start * view.outerStep;
+  start = 0;
+}
+
+/// The loops of a copy between two views.
+Nest nestBetween(const View &source, const View &result,
+                 const npu::AccessPattern &pattern) {
+  Nest nest = nestOf(pattern);
+  joinAcross(nest, 0, source);
+  joinAcross(nest, 1, result);
+  return nest;
+}
+
 /// The loops over exponent cells: loops along the block axis advance a whole
 /// exponent group per iteration.
 Nest cellNest(Nest nest, int64_t blockAxis[2], int64_t group) {
@@ -422,7 +446,8 @@ void forEachCellCopy(const View &source, const View &result,
   int64_t blockAxis[2] = {source.type.blockAxis, result.type.blockAxis};
   CopyWalk(machine, cellSide(source, machine), cellSide(result, machine), 1,
            visit)
-      .run(cellNest(nestOf(pattern), blockAxis, machine.xmGroup));
+      .run(cellNest(nestBetween(source, result, pattern), blockAxis,
+                    machine.xmGroup));
 }
 
 void forEachCopy(const View &source, const View &result,
@@ -430,7 +455,7 @@ void forEachCopy(const View &source, const View &result,
                  const machine::Description &machine, CopyVisitor visit) {
   CopyWalk(machine, elementSide(source, machine), elementSide(result, machine),
            source.type.bytes(), visit)
-      .run(nestOf(pattern));
+      .run(nestBetween(source, result, pattern));
   forEachCellCopy(source, result, pattern, machine, visit);
 }
 
@@ -439,6 +464,7 @@ void forEachFill(const View &view, bool cells,
   // A fill is a copy whose source never moves; only the addresses of the
   // result side are used.
   Nest nest = nestOf(identityPattern(view.shape));
+  joinAcross(nest, 1, view);
   for (Loop &loop : nest.loops) {
     if (cells && loop.axis[1] == view.type.blockAxis)
       loop.extent = llvm::divideCeil(loop.extent, machine.xmGroup);

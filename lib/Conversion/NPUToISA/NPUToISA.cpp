@@ -290,6 +290,12 @@ void ProgramWriter::writePlanned(const Completion &completion) {
   bool inDram = !view.inStateBuffer();
   bool cells = view.type.encoded && inDram;
   analysis::Lanes lanes = analysis::lanesOf(op);
+  int64_t laneAxis = lanes.spread() ? lanes.axis : -1;
+  if (view.outer >= 0) {
+    lanes.count = view.shape[view.outer];
+    lanes.pitch = view.outerStep;
+    laneAxis = view.outer;
+  }
   DenseI64ArrayAttr compressed;
   if (const analysis::MapForm *form = generator.formOf(completion.value))
     compressed = builder.getDenseI64ArrayAttr(
@@ -298,7 +304,7 @@ void ProgramWriter::writePlanned(const Completion &completion) {
       builder, op->getLoc(), planNameOf(op),
       TypeAttr::get(completion.value.getType()), inDram, view.base, view.part,
       view.axis, view.tileStride, view.strides, lanes.count, lanes.pitch,
-      lanes.spread() ? lanes.axis : -1, cells ? view.cellBase : 0,
+      laneAxis, cells ? view.cellBase : 0,
       cells ? llvm::ArrayRef<int64_t>(view.cellStrides)
             : llvm::ArrayRef<int64_t>(),
       completion.scaleRegister, compressed);

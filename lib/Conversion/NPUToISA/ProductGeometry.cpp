@@ -82,13 +82,28 @@ void ProductGeometry::packRows(const TileContext &tile,
   input[1] = std::min(input[1], held[1] + tile.operandRegions[0].size[height]);
 }
 
-/// One product per batch: the stationary operand changes with it.
+/// The part of an operand or result that a matrix of a product has. `index` is
+/// that of the matrix in the first axes of a result of rank `rank`.
+static View matrixOf(const View &view, llvm::ArrayRef<int64_t> index,
+                     int64_t rank, const machine::Description &machine) {
+  Region region = Region::whole(view.shape);
+  const int64_t offset = rank - view.rank();
+  for (auto [i, at] : llvm::enumerate(index)) {
+    const int64_t axis = static_cast<int64_t>(i) - offset;
+    if (axis < 0 || view.shape[axis] == 1)
+      continue;
+    region.start[axis] = at;
+    region.size[axis] = 1;
+  }
+  return view.slice(region, machine);
+}
+
+/// One product per batch: the stationary operand changes with it, and where the
+/// others lie across partitions may.
 void ProductGeometry::addBatches(const TileContext &tile,
                                  const machine::Description &machine) {
-  const View &w = tile.operands[1];
   int64_t rank = static_cast<int64_t>(tile.out.size.size());
-  int64_t batchRank = rank - 2, wOffset = rank - w.rank();
-  Region wRegion = Region::whole(w.shape);
+  int64_t batchRank = rank - 2;
   llvm::SmallVector<int64_t, 4> index(batchRank, 0);
   ProductGeometry one = *this;
   for (int d = 0; d < 3; ++d)
@@ -97,18 +112,9 @@ void ProductGeometry::addBatches(const TileContext &tile,
     one.input[d] = 1;
   while (true) {
     ProductGeometry batch = one;
-    for (int64_t i = 0; i < batchRank; ++i) {
-      int64_t d = 3 - batchRank + i;
-      batch.x.base += index[i] * xStrides[d];
-      batch.y.base += index[i] * yStrides[d];
-      batch.residual.base += index[i] * residualStrides[d];
-      if (i >= wOffset) {
-        bool single = w.shape[i - wOffset] == 1;
-        wRegion.start[i - wOffset] = single ? 0 : index[i];
-        wRegion.size[i - wOffset] = 1;
-      }
-    }
-    batch.stationary = w.slice(wRegion, machine);
+    for (View *view : {&batch.x, &batch.y, &batch.residual})
+      *view = matrixOf(*view, index, rank, machine);
+    batch.stationary = matrixOf(tile.operands[1], index, rank, machine);
     perBatch.push_back(std::move(batch));
     int64_t i = batchRank - 1;
     for (; i >= 0; --i) {

@@ -236,7 +236,8 @@ View BufferChecker::viewOf(Operation *op) const {
   if (analysis::isView(op))
     if (Operation *def = op->getOperand(0).getDefiningOp();
         def && indexOf.contains(def))
-      if (auto view = analysis::viewThrough(cast<DmaMoveOp>(op), viewOf(def)))
+      if (auto view =
+              analysis::viewThrough(cast<DmaMoveOp>(op), viewOf(def), machine))
         return *view;
   const TilingModel &model = plans[indexOf.lookup(op)].model;
   return analysis::denseBufferView(

@@ -279,9 +279,10 @@ std::optional<Movement> movementOf(DmaMoveOp op,
   movement.stores = llvm::any_of(op->getUsers(), [](Operation *user) {
     return isa<func::ReturnOp>(user);
   });
-  if (movement.sourceAxis >= 0)
-    movement.isView =
-        analysis::viewAxis(op, movement.sourceAxis) == movement.resultAxis;
+  if (movement.sourceAxis >= 0) {
+    auto view = analysis::denseViewThrough(op, movement.sourceAxis);
+    movement.isView = view && view->axis == movement.resultAxis;
+  }
   if (movement.resultAxis >= 0 && !storageOf(x).encoded &&
       (movement.loads || movement.sourceAxis >= 0))
     findPlan(movement, machine);

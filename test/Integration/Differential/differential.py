@@ -22,8 +22,8 @@ options that must not change a bit, threads. It fails if
 - more than one in a hundred networks is refused by a1 for want of capacity.
 
 Refusals are counted by reason, --verbose shows them in full. --only=views-matmul,
-reshapes, starving-convs, wide-convs draws from one grammar; --case=K repeats one case;
---keep=DIR stores the files of failures, with their command lines, and with --shrink the
+reshapes, starving-convs, wide-convs, heads draws from one grammar; --case=K repeats one
+case; --keep=DIR stores the files of failures, with their command lines, and with --shrink the
 smallest model that ashlar-reduce finds; --again=DIR judges such a folder again, or
 another model in its place. A case depends on seed, grammar and its number alone.
 """

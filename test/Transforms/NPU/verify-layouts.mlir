@@ -111,3 +111,61 @@ func.func @main(%arg0: tensor<2x16xf32>) -> tensor<2x48xf32> {
   return %2 : tensor<2x48xf32>
 }
 }
+
+// -----
+
+// Two heads of 8 features in 16 partitions: the product multiplies them one by
+// one where they lie, against others that begin elsewhere.
+!x = !bfp.block<mantissa = 8, block = 8, range = 7, axis = 2>
+!h = !bfp.block<mantissa = 8, block = 8, range = 7, axis = 3>
+!k = !bfp.block<mantissa = 8, block = 8, range = 7, axis = 2>
+module attributes {npu.target = #npu.target<"small", xm_group = 4, sb = {partitions = 16, bytes_per_partition = 4096}, pe = {rows = 16, columns = 16}, act = {lanes = 16}>} {
+func.func @main(%arg0: tensor<1x3x16xf32>, %arg1: tensor<1x2x8x5xf32>) -> tensor<1x2x3x5xf32> {
+  %0 = npu.vec.map "copy"(%arg0) {layout = #npu.layout<axis = 2>, memory = #npu.memory<sb = 0>, alpha = 0.0 : f32, beta = 0.0 : f32} : (tensor<1x3x16xf32>) -> tensor<1x3x16x!x>
+  %1 = npu.vec.map "copy"(%arg1) {layout = #npu.layout<axis = 2>, memory = #npu.memory<sb = 64>, alpha = 0.0 : f32, beta = 0.0 : f32} : (tensor<1x2x8x5xf32>) -> tensor<1x2x8x5x!k>
+  %2 = npu.dma.move "reshape"(%0) {layout = #npu.layout<axis = 3>, memory = #npu.memory<sb = 0>, route = #npu.route<view>, patterns = [array<i64: 0, 3, 3, 3, 1, 1, 1, 1, 2, 2, 8, 2, 1, 8, 2, 1, 3, 1, 0, 0, 0, 0, 0, 0, 0>]} : (tensor<1x3x16x!x>) -> tensor<1x3x2x8x!h>
+  %3 = npu.dma.move "transpose"(%2) {layout = #npu.layout<axis = 3>, memory = #npu.memory<sb = 0>, route = #npu.route<view>, patterns = [array<i64: 0, 4, 4, 1, 0, 1, 0, 1, 3, 1, 1, 2, 1, 2, 2, 1, 1, 1, 8, 3, 1, 3, 1, 0, 0, 0, 0, 0, 0, 0, 0>]} : (tensor<1x3x2x8x!h>) -> tensor<1x2x3x8x!h>
+  %4 = npu.pe.matmul(%3, %1) {layout = #npu.layout<axis = 3>, memory = #npu.memory<dram = "">, function = "copy", alpha = 0.0 : f32, beta = 0.0 : f32} : (tensor<1x2x3x8x!h>, tensor<1x2x8x5x!k>) -> tensor<1x2x3x5xf32>
+  return %4 : tensor<1x2x3x5xf32>
+}
+}
+
+// -----
+
+// The second of two heads of 24 features begins in partition 8 and goes on in
+// the next channel tile.
+!x = !bfp.block<mantissa = 8, block = 8, range = 7, axis = 2>
+!h = !bfp.block<mantissa = 8, block = 8, range = 7, axis = 3>
+!k = !bfp.block<mantissa = 8, block = 8, range = 7, axis = 2>
+module attributes {npu.target = #npu.target<"small", xm_group = 4, sb = {partitions = 16, bytes_per_partition = 4096}, pe = {rows = 16, columns = 16}, act = {lanes = 16}>} {
+func.func @main(%arg0: tensor<1x3x48xf32>, %arg1: tensor<1x2x24x5xf32>) -> tensor<1x2x3x5xf32> {
+  %0 = npu.vec.map "copy"(%arg0) {layout = #npu.layout<axis = 2>, memory = #npu.memory<sb = 0>, alpha = 0.0 : f32, beta = 0.0 : f32} : (tensor<1x3x48xf32>) -> tensor<1x3x48x!x>
+  %1 = npu.vec.map "copy"(%arg1) {layout = #npu.layout<axis = 2>, memory = #npu.memory<sb = 64>, alpha = 0.0 : f32, beta = 0.0 : f32} : (tensor<1x2x24x5xf32>) -> tensor<1x2x24x5x!k>
+  %2 = npu.dma.move "reshape"(%0) {layout = #npu.layout<axis = 3>, memory = #npu.memory<sb = 0>, route = #npu.route<view>, patterns = [array<i64: 0, 3, 3, 3, 1, 1, 1, 1, 2, 2, 24, 2, 1, 24, 2, 1, 3, 1, 0, 0, 0, 0, 0, 0, 0>]} : (tensor<1x3x48x!x>) -> tensor<1x3x2x24x!h>
+  %3 = npu.dma.move "transpose"(%2) {layout = #npu.layout<axis = 3>, memory = #npu.memory<sb = 0>, route = #npu.route<view>, patterns = [array<i64: 0, 4, 4, 1, 0, 1, 0, 1, 3, 1, 1, 2, 1, 2, 2, 1, 1, 1, 24, 3, 1, 3, 1, 0, 0, 0, 0, 0, 0, 0, 0>]} : (tensor<1x3x2x24x!h>) -> tensor<1x2x3x24x!h>
+  // expected-error@+1 {{reads operand 0 in place, but its elements reach across the end of a channel tile that they do not begin, and one instruction reads one}}
+  %4 = npu.pe.matmul(%3, %1) {layout = #npu.layout<axis = 3>, memory = #npu.memory<dram = "">, function = "copy", alpha = 0.0 : f32, beta = 0.0 : f32} : (tensor<1x2x3x24x!h>, tensor<1x2x24x5x!k>) -> tensor<1x2x3x5xf32>
+  return %4 : tensor<1x2x3x5xf32>
+}
+}
+
+// -----
+
+// Weights that the program streams meet all matrices at once: heads would have
+// to begin in one partition. A slice of channels may begin in any.
+!x = !bfp.block<mantissa = 8, block = 8, range = 7, axis = 2>
+!h = !bfp.block<mantissa = 8, block = 8, range = 7, axis = 3>
+!w = !bfp.block<mantissa = 8, block = 8, range = 7, axis = 0>
+module attributes {npu.target = #npu.target<"small", xm_group = 4, sb = {partitions = 16, bytes_per_partition = 4096}, pe = {rows = 16, columns = 16}, act = {lanes = 16}>} {
+func.func @main(%arg0: tensor<1x3x16xf32>) -> (tensor<1x3x5xf32>, tensor<1x3x2x5xf32>) {
+  %c = nn.constant dense<0.5> : tensor<8x5xf32>
+  %w = bfp.encode %c weights : tensor<8x5xf32> -> tensor<8x5x!w>
+  %0 = npu.vec.map "copy"(%arg0) {layout = #npu.layout<axis = 2>, memory = #npu.memory<sb = 0>, alpha = 0.0 : f32, beta = 0.0 : f32} : (tensor<1x3x16xf32>) -> tensor<1x3x16x!x>
+  %1 = npu.dma.move "slice"(%0) {layout = #npu.layout<axis = 2>, memory = #npu.memory<sb = 0>, route = #npu.route<view>, patterns = [array<i64: 0, 3, 3, 1, 0, 1, 0, 1, 3, 1, 1, 1, 1, 8, 2, 1, 2, 1, 0, 0, 8, 0, 0, 0>]} : (tensor<1x3x16x!x>) -> tensor<1x3x8x!x>
+  %2 = npu.pe.matmul(%1, %w) {layout = #npu.layout<axis = 2>, memory = #npu.memory<dram = "">, function = "copy", alpha = 0.0 : f32, beta = 0.0 : f32} : (tensor<1x3x8x!x>, tensor<8x5x!w>) -> tensor<1x3x5xf32>
+  %3 = npu.dma.move "reshape"(%0) {layout = #npu.layout<axis = 3>, memory = #npu.memory<sb = 0>, route = #npu.route<view>, patterns = [array<i64: 0, 3, 3, 3, 1, 1, 1, 1, 2, 2, 8, 2, 1, 8, 2, 1, 3, 1, 0, 0, 0, 0, 0, 0, 0>]} : (tensor<1x3x16x!x>) -> tensor<1x3x2x8x!h>
+  // expected-error@+1 {{reads operand 0 in place, but two of its axes lie across partitions}}
+  %4 = npu.pe.matmul(%3, %w) {layout = #npu.layout<axis = 3>, memory = #npu.memory<dram = "">, function = "copy", alpha = 0.0 : f32, beta = 0.0 : f32} : (tensor<1x3x2x8x!h>, tensor<8x5x!w>) -> tensor<1x3x2x5xf32>
+  return %2, %4 : tensor<1x3x5xf32>, tensor<1x3x2x5xf32>
+}
+}

@@ -8,6 +8,8 @@
 #include "ashlar/Analysis/Cost/OperationCycles.h"
 #include "gtest/gtest.h"
 
+#include <map>
+
 using namespace ashlar;
 using namespace ashlar::analysis;
 
@@ -66,6 +68,50 @@ TEST(CopyCost, CopiesThatTakeTurnsAreNotCut) {
   const machine::TransferCost cost = copyCost(source, result, pattern, machine);
   EXPECT_EQ(cost.descriptors, 87u);
   EXPECT_EQ(cost.issue, 87u * 8 + 14400 / 4);
+}
+
+/// Heads of 96 features that lie in 3 channel tiles, copied to memory of their
+/// own: head by head the same bytes as slices of the features.
+TEST(CopyNest, SecondAxisAcrossPartitions) {
+  const machine::Description machine = priced();
+  const View whole = denseBufferView(bytes(), {5, 384}, 1, 64, machine);
+  View heads = whole;
+  heads.shape = {5, 4, 96}, heads.strides = {1, 0, 0};
+  heads.axis = 2, heads.outer = 1, heads.outerStep = 96;
+  const View own = denseBufferView(bytes(), {5, 4, 96}, 2, 1024, machine);
+  auto moved = [&](const View &source, const View &result) {
+    std::map<int64_t, int64_t> bytes;
+    forEachCopy(source, result, identityPattern(result.shape), machine,
+                [&](const CopyNest &nest) {
+                  auto visit = [&](auto &self, size_t at, int64_t from,
+                                   int64_t to) -> void {
+                    if (at == nest.transfer.loops.size()) {
+                      EXPECT_TRUE(bytes.insert({to, from}).second);
+                      return;
+                    }
+                    const machine::TransferLoop &loop = nest.transfer.loops[at];
+                    for (int64_t i = 0; i < loop.extent; ++i)
+                      self(self, at + 1, from + i * loop.stride[0],
+                           to + i * loop.stride[1]);
+                  };
+                  visit(visit, 0, nest.transfer.sides[0].base,
+                        nest.transfer.sides[1].base);
+                  return true;
+                });
+    return bytes;
+  };
+  std::map<int64_t, int64_t> expected;
+  for (int64_t head = 0; head < 4; ++head) {
+    View features = whole.slice({{0, head * 96}, {5, 96}}, machine);
+    features.shape = {5, 1, 96}, features.strides = {1, 0, 0};
+    features.axis = 2;
+    const Region part{{0, head, 0}, {5, 1, 96}};
+    EXPECT_EQ(heads.slice(part, machine).part, features.part);
+    EXPECT_EQ(heads.slice(part, machine).base, features.base);
+    expected.merge(moved(features, own.slice(part, machine)));
+  }
+  EXPECT_EQ(moved(heads, own), expected);
+  EXPECT_EQ(expected.size(), 5u * 384u);
 }
 
 /// The visitor ends the walk.

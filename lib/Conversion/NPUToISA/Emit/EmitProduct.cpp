@@ -309,8 +309,10 @@ void ProductEmitter::emitLoad(const ColumnTile &column, size_t index,
     load.colStride = static_cast<int32_t>(view.strides.back());
     load.xr = generator.scaleRegister(tile.op->getOperand(1));
   } else {
-    load.part = (geometry->x.part + stationary.channel) %
-                static_cast<int64_t>(machine.sb.partitions);
+    // Streamed weights lie in the first partitions, wherever the other operand
+    // begins: row i of the array meets what is i partitions further in both.
+    load.part =
+        stationary.channel % static_cast<int64_t>(machine.sb.partitions);
     load.offset = place.tiles + static_cast<int64_t>(index) * place.tilePitch;
     load.colStride = static_cast<int32_t>(type.bytes());
     load.xr = 0;

@@ -187,7 +187,7 @@ bool Planner::share(OpPlan &plan) {
   const OpPlan &source = plans[found->second];
   if (!source.resident || source.model.homeLanes.folded())
     return false;
-  auto view = analysis::viewThrough(move, source.view);
+  auto view = analysis::viewThrough(move, source.view, machine);
   if (!view || view->axis != plan.model.resultAxis)
     return false;
   plan.viewReason = refusalOfView(plan, *view);

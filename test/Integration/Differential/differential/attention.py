@@ -101,13 +101,22 @@ def fused(net, x, heads, d):
     return net.reshape(net.transpose(y, [0, 2, 1, 3]), (n, t, heads * d))
 
 
-def attention(net, x):
-    x = tokens(net, x)
-    heads, d = net.pick([1, 2, 2, 3, 4]), net.pick([3, 4, 8, 8, 16, 20])
+def attend(net, x, heads, d):
     style = net.pick([split_heads, by_einsum, by_slices, by_stack, fused])
     y = style(net, x, heads, d)
     y = project(net, y, x.shape[-1])
     return net.like("Add", x, y) if net.chance(0.6) else y
+
+
+def attention(net, x):
+    return attend(net, tokens(net, x), net.pick([1, 2, 2, 3, 4]), net.pick([3, 4, 8, 8, 16, 20]))
+
+
+def whole_blocks(net, x):
+    """Heads of whole blocks, which products can read where a projection left them."""
+    heads, d = net.pick([1, 2, 3, 4, 6, 8]), net.pick([8, 16, 16, 32, 32, 48, 64, 80, 96, 128])
+    fits(heads * d <= 512)
+    return attend(net, tokens(net, x), heads, d)
 
 
 ALL = [attention]

@@ -154,6 +154,21 @@ def reshapes(net):
         grow(net, net.pick([x, y]), products.ALL + views.ALL + pointwise.BINARY, 1)
 
 
+def heads(net):
+    """Attention whose heads are whole blocks, and products of slices of features."""
+    x = net.input((net.pick([1, 1, 2]), net.pick([1, 3, 7, 16, 17, 33]),
+                   net.pick([16, 32, 48, 64, 96])))
+    net.live.append(x)
+    if net.chance(0.7):
+        x = grow(net, x, [attention.whole_blocks], net.pick([1, 1, 2]))
+    else:
+        x = grow(net, x, [products.blocks], 1)
+        x = grow(net, x, [views.blocks], net.pick([1, 1, 2]))
+        grow(net, x, products.ALL, 1)
+    if net.chance(0.3):
+        grow(net, x, products.ALL + views.ALL + pointwise.ALL, 1)
+
+
 def map_of(net, width, height):
     channels = net.pick([1, 2, 3, 3, 4, 8, 8, 12, 16, 16, 17, 32])
     batch = net.pick([1, 1, 1, 1, 2, 3])
@@ -186,7 +201,7 @@ def wide_convs(net):
 
 
 GRAMMARS = {"views-matmul": views_matmul, "reshapes": reshapes, "starving-convs": starving_convs,
-            "wide-convs": wide_convs}
+            "wide-convs": wide_convs, "heads": heads}
 
 
 def outputs_of(net):

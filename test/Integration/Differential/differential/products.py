@@ -27,6 +27,14 @@ def matmul(net, x):
     return net.node("MatMul", [x, net.weights((k, n), k)], x.shape[:-1] + (n,))
 
 
+def blocks(net, x):
+    """A constant right factor whose results are whole blocks."""
+    fits(x.rank >= 1 and x.is_float)
+    k, n = x.shape[-1], net.pick([32, 64, 96, 128, 192, 256, 384])
+    net.work(x.size * n)
+    return net.node("MatMul", [x, net.weights((k, n), k)], x.shape[:-1] + (n,))
+
+
 def wide(net, x):
     """A constant right factor of hundreds of columns."""
     fits(x.rank >= 1 and x.is_float)

@@ -38,6 +38,20 @@ def cut(net, x):
     return net.slice(x, [axis], [start], [end])
 
 
+def blocks(net, x):
+    """Some of the blocks of features, or all of them as another axis."""
+    fits(x.rank >= 2 and x.rank <= 4)
+    size = net.pick([16, 16, 32, 64])
+    n = x.shape[-1] // size
+    fits(n >= 2 and x.shape[-1] % size == 0)
+    if net.chance(0.5):
+        first = net.between(0, n - 1)
+        return net.slice(x, [x.rank - 1], [first * size],
+                         [net.between(first + 1, n) * size])
+    y = net.reshape(x, x.shape[:-1] + (n, size))
+    return net.transpose(y, [*range(x.rank - 2), x.rank - 1, x.rank - 2, x.rank])
+
+
 def cut_two(net, x):
     fits(x.rank >= 2 and x.size > 4)
     axes = sorted(net.rng.permutation(x.rank)[:2].tolist())
