@@ -44,12 +44,33 @@ public:
     }
     return value;
   }
-  int16_t code(unsigned width) {
-    const auto word = static_cast<uint32_t>(take(width)) << (32 - width);
-    return static_cast<int16_t>(static_cast<int32_t>(word) >> (32 - width));
+  int16_t code(unsigned width) { return extended(take(width), width); }
+  /// The next `count` codes.
+  void codes(unsigned width, int16_t *out, uint64_t count) {
+    // As many as a word surely holds, whatever its first bit.
+    constexpr unsigned together = 3;
+    static_assert(together * 16 + 7 <= 64);
+    uint64_t i = 0;
+    for (; i + together <= count && at / 8 + sizeof(uint64_t) <= bytes.size();
+         i += together) {
+      uint64_t word;
+      std::memcpy(&word, bytes.data() + at / 8, sizeof(word));
+      word >>= at % 8;
+      for (unsigned k = 0; k < together; ++k)
+        out[i + k] = extended(word >> (k * width), width);
+      at += together * width;
+    }
+    for (; i < count; ++i)
+      out[i] = code(width);
   }
 
 private:
+  /// The low bits of a word, the highest of them as the sign.
+  static int16_t extended(uint64_t word, unsigned width) {
+    const unsigned shift = 64 - width;
+    return static_cast<int16_t>(static_cast<int64_t>(word << shift) >> shift);
+  }
+
   llvm::ArrayRef<uint8_t> bytes;
   uint64_t at = 0;
 };
@@ -132,12 +153,21 @@ llvm::Error unpackBitmap(llvm::ArrayRef<uint8_t> bytes,
   if (named != stream.stored)
     return malformed("flags", named, stream.stored);
   std::fill(out, out + stream.count, stream.zero);
-  for (uint64_t i = 0; i < units; i += together)
-    for (uint64_t word = take(flags, i); word != 0; word &= word - 1) {
+  int16_t single[together];
+  for (uint64_t i = 0; i < units; i += together) {
+    uint64_t word = take(flags, i);
+    const int16_t *next = single;
+    if (stream.unit == 1)
+      codes.codes(stream.width, single,
+                  static_cast<uint64_t>(llvm::popcount(word)));
+    for (; word != 0; word &= word - 1) {
       const uint64_t unit = i + static_cast<uint64_t>(llvm::countr_zero(word));
-      for (unsigned k = 0; k < stream.unit; ++k)
-        out[unit * stream.unit + k] = codes.code(stream.width);
+      if (stream.unit == 1)
+        out[unit] = *next++;
+      else
+        codes.codes(stream.width, out + unit * stream.unit, stream.unit);
     }
+  }
   return llvm::Error::success();
 }
 
