@@ -145,6 +145,35 @@ def check_backend():
     refuses(ashlar.UsageError, lambda: rep.run([image, image]), "image")
 
 
+def check_lists():
+    """Sequences are lists for the backend, and NAME.K for a program."""
+    helper, kind = onnx.helper, onnx.TensorProto.FLOAT
+    graph = helper.make_graph(
+        [helper.make_node("SequenceInsert", ["boxes", "x"], ["more"]),
+         helper.make_node("OptionalHasElement", ["mask"], ["has"])], "lists",
+        [helper.make_tensor_sequence_value_info("boxes", kind, ["n", 2]),
+         helper.make_tensor_value_info("x", kind, [3, 2]),
+         onnx.ValueInfoProto(name="mask", type=helper.make_optional_type_proto(
+             helper.make_tensor_type_proto(kind, [2])))],
+        [helper.make_tensor_sequence_value_info("more", kind, ["n", 2]),
+         helper.make_tensor_value_info("has", onnx.TensorProto.BOOL, [])])
+    proto = helper.make_model(graph, ir_version=8,
+                              opset_imports=[helper.make_opsetid("", 17)])
+    a, b, x = (rng.normal(size=(k, 2)).astype("float32") for k in (1, 2, 3))
+    result = ashlar.backend.run_model(proto, [[a, b], x, None], machine="a1-tiny")
+    assert [one.tobytes() for one in result.more] == [
+        one.tobytes() for one in (a, b, x)], result
+    assert not result.has, result
+    program = ashlar.compile(proto, "a1-tiny", elements={"boxes": 1},
+                             input_shape={"boxes.0": (2, 2)})
+    outputs = program.run({"boxes": [b], "x": x, "mask": x[0]})
+    assert sorted(outputs) == ["has", "more.0", "more.1"], outputs
+    assert outputs["more.0"].tobytes() == b.tobytes() and outputs["has"]
+    refuses(ashlar.UsageError, lambda: ashlar.compile(proto, "a1-tiny"), "boxes")
+    refuses(ashlar.UsageError, lambda: ashlar.compile(
+        proto, "a1-tiny", elements=3), "elements")
+
+
 def check_threads(program):
     """Runs of several objects overlap, and those of one wait."""
     exact = program.run({"image": image})["logits"].tobytes()
@@ -169,5 +198,6 @@ check_reports(tiny)
 check_refusals(tiny)
 check_options()
 check_backend()
+check_lists()
 check_threads(tiny)
 print("package ashlar", ashlar.__version__, "from", os.path.dirname(ashlar.__file__))

@@ -298,6 +298,8 @@ Value Emitter::gather(Value x, int64_t axis, ArrayRef<int64_t> indices) {
 }
 
 Value Emitter::takeAt(Value x, Value indices, int64_t axis) {
+  if (guard && indices)
+    indices = where(guard, indices, integers(0, {}, elementOf(indices)));
   if (failed() || !x || !indices)
     return nullptr;
   std::optional<Shape> shape =

@@ -118,6 +118,11 @@ public:
   /// Zeros between neighbours and at the ends; negative ends cut.
   Value dilate(Value x, ArrayRef<int64_t> low, ArrayRef<int64_t> high,
                ArrayRef<int64_t> interior);
+  /// Says that results count only where the boolean number is true. Reads at
+  /// indices that are known at run time then stay inside their operands
+  /// elsewhere, whatever the indices are.
+  void setGuard(Value condition) { guard = condition; }
+  bool isGuarded() const { return guard != nullptr; }
   /// Elements at indices that are known at run time (nn.take).
   Value takeAt(Value x, Value indices, int64_t axis);
 
@@ -192,6 +197,7 @@ protected:
   support::Budget &budget;
 
 private:
+  Value guard;
   ErrorClass kind = ErrorClass::Internal;
   std::string message;
   SmallVector<mlir::Operation *> operations;

@@ -4,6 +4,7 @@
 
 #include "Importer.h"
 #include "Extents/ExtentRules.h"
+#include "Flow/GraphLists.h"
 #include "Inputs.h"
 #include "Registry.h"
 #include "Tensors.h"
@@ -282,6 +283,7 @@ Error Importer::runHandler(const FlatNode &node, SmallVector<Value> inputs,
     return Error::success();
   Node view(node, std::move(inputs), usedOutputs(node), model, quantised,
             extents, builder, nameLoc(node.name), options.maxElements);
+  view.setGuard(guard);
   runWithExtents(view, row->handler);
   if (!view.failed() && !view.unreadAttribute().empty())
     view.unsupported("attribute '{}' is not understood for {} of operator set "
@@ -393,6 +395,12 @@ Error Importer::unsupportedNodes() const {
 }
 
 Error Importer::addResults() {
+  auto split = splitOutputs(model.proto.graph(), flow, *this);
+  if (!split)
+    return split.takeError();
+  model.proto.mutable_graph()->clear_output();
+  for (onnx::ValueInfoProto &output : *split)
+    *model.proto.mutable_graph()->add_output() = std::move(output);
   SmallVector<Value> results;
   llvm::StringSet<> names;
   for (const onnx::ValueInfoProto &output : model.proto.graph().output()) {
@@ -403,11 +411,6 @@ Error Importer::addResults() {
     Expected<Value> value = lookup(output.name());
     if (!value)
       return value.takeError();
-    if (flow.isList(output.name()))
-      return makeError(ErrorClass::Unsupported,
-                       "graph output '{}' is a sequence or an optional, "
-                       "expected a tensor",
-                       printable(output.name()));
     if (!*value)
       return makeError(ErrorClass::Internal, "graph output '{}' has no value",
                        printable(output.name()));

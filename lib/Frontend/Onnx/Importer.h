@@ -71,6 +71,9 @@ private:
   integers(const std::string &name) override;
   llvm::Expected<std::optional<int64_t>>
   atMost(const std::string &name) override;
+  llvm::Error choose(const std::string &name, const std::string &condition,
+                     const std::string &yes, const std::string &no) override;
+  llvm::Error setGuard(const std::string &condition) override;
   llvm::Expected<std::optional<OperandKind>>
   kind(const std::string &name) override;
   std::string remedy(const std::string &name) override;
@@ -117,6 +120,7 @@ private:
   Flow flow;
   QuantisedValues quantised;
   RunTimeExtents extents;
+  Value guard; ///< Nodes count where this boolean is true; null: always.
   llvm::StringSet<> readNames; ///< Read by live nodes or graph outputs.
   std::vector<NodeStatus> statuses;
   std::vector<StatePair> states;

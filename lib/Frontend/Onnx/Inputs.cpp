@@ -127,7 +127,8 @@ Expected<Declaration> declarationOf(const onnx::ValueInfoProto &input) {
                      printable(input.name()));
   if (!input.type().has_tensor_type())
     return makeError(ErrorClass::Unsupported,
-                     "graph input '{}' is not a tensor",
+                     "graph input '{}' is not a tensor, nor a sequence or an "
+                     "optional of tensors",
                      printable(input.name()));
   std::string what = "graph input '" + printable(input.name()) + "'";
   const onnx::TypeProto_Tensor &tensor = input.type().tensor_type();

@@ -6,6 +6,7 @@
 #include "Model.h"
 
 #include "Files/ExternalFiles.h"
+#include "Flow/GraphLists.h"
 
 #include "ashlar/Frontend/Onnx/Import.h"
 #include "ashlar/Support/FileIO.h"
@@ -295,7 +296,9 @@ ashlar::frontend::loadModel(StringRef path, const ImportOptions &options) {
   if (!*skimmed)
     if (Error error = parseWhole(*model, options))
       return std::move(error);
-  Error error = flatten(*model);
+  Error error = splitInputs(*model, options);
+  if (!error)
+    error = flatten(*model);
   if (!error)
     error = sortNodes(*model);
   if (error)

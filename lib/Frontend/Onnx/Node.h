@@ -8,7 +8,7 @@
 #define ASHLAR_LIB_FRONTEND_ONNX_NODE_H
 
 #include "Emitter.h"
-#include "Extents/RunTimeExtents.h"
+#include "Extents/NumberRange.h"
 #include "Model.h"
 #include "Quantised.h"
 
@@ -105,6 +105,10 @@ public:
   /// The extent of input i that data decide, as the operand of the node had it.
   std::optional<RunTimeExtent> extentOf(size_t i) const {
     return i < inputExtents.size() ? inputExtents[i] : std::nullopt;
+  }
+  /// What is known of all elements of a value, whatever the inputs.
+  NumberRange rangeOf(Value value) const {
+    return frontend::rangeOf(value, extents);
   }
   /// Replaces input i, whose extent stays known.
   void setInput(size_t i, Value value) { inputs[i] = value; }

@@ -90,6 +90,10 @@ std::string setConstant(Options &options, llvm::StringRef text) {
   return llvm::toString(addConstant(options.import, text));
 }
 
+std::string setElements(Options &options, llvm::StringRef text) {
+  return llvm::toString(addElements(options.import, text));
+}
+
 constexpr support::Setting<Options> settings[] = {
     {OPT_o, support::setText<Options, &Options::output>},
     {OPT_import_onnx, support::setSwitch<Options, &Options::importOnnx>},
@@ -99,6 +103,7 @@ constexpr support::Setting<Options> settings[] = {
     {OPT_locations, support::setSwitch<Options, &Options::locations>},
     {OPT_input_shape, setShape},
     {OPT_constant, setConstant},
+    {OPT_elements, setElements},
     {OPT_help, support::setHelp<Options>},
     {OPT_version, support::setVersion<Options>},
 };

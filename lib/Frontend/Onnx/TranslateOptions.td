@@ -23,3 +23,5 @@ defm input_shape : Value<"input-shape">, MetaVarName<"NAME=1x3x224x224">,
 defm constant : Value<"constant">, MetaVarName<"NAME=FILE.npy">,
   HelpText<"turn a graph input into a constant">, Group<main_group>,
   Flags<[ReadsNamed]>;
+defm elements : Value<"elements">, MetaVarName<"NAME=N">,
+  HelpText<"elements of an input that is a sequence">, Group<main_group>;

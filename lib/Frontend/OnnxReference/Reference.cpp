@@ -11,7 +11,7 @@
 
 #include "ashlar/Reference/Constants.h"
 #include "ashlar/Support/Error.h"
-#include "lib/Frontend/Onnx/Flow/Flow.h"
+#include "lib/Frontend/Onnx/Flow/GraphLists.h"
 #include "lib/Frontend/Onnx/Inputs.h"
 #include "lib/Frontend/Onnx/Tensors.h"
 
@@ -351,7 +351,10 @@ Error Run::evaluateFlow(const FlatNode &node) {
   if (error)
     report(node, fmt::format("{} is imported, but by ONNX's definition {}",
                              node.op, llvm::toString(std::move(error))));
-  dropOperands(node);
+  // Elements of a list stay.
+  if (llvm::none_of(node.outputs,
+                    [&](const std::string &name) { return flow.isList(name); }))
+    dropOperands(node);
   return Error::success();
 }
 
@@ -402,7 +405,10 @@ Error Run::evaluate() {
 
 Expected<std::vector<Tensor>> Run::outputs() {
   std::vector<Tensor> results;
-  for (const onnx::ValueInfoProto &output : model.proto.graph().output()) {
+  auto split = frontend::splitOutputs(model.proto.graph(), flow, *this);
+  if (!split)
+    return split.takeError();
+  for (const onnx::ValueInfoProto &output : *split) {
     Expected<Known *> value = lookup(output.name());
     if (!value)
       return value.takeError();

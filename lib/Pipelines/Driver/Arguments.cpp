@@ -236,6 +236,10 @@ constexpr Setting settings[] = {
      [](CompilerArguments &a, llvm::StringRef text) {
        return textOf(frontend::addConstant(a.compile.import, text));
      }},
+    {OPT_elements,
+     [](CompilerArguments &a, llvm::StringRef text) {
+       return textOf(frontend::addElements(a.compile.import, text));
+     }},
     {OPT_compile_to, setPhase},
     {OPT_compile_from, setStart},
     {OPT_check, setSwitch<&CompilerArguments::check>},

@@ -47,6 +47,10 @@ defm input_shape : Value<"input-shape">, MetaVarName<"NAME=1x3x224x224">,
 defm constant : Value<"constant">, MetaVarName<"NAME=FILE.npy">,
   HelpText<"turn a graph input into a constant">, Group<model_group>,
   Flags<[ReadsNamed]>;
+defm elements : Value<"elements">, MetaVarName<"NAME=N">,
+  HelpText<"elements of an input that is a sequence, each an input "
+           "NAME.K; 0: an optional input is empty">,
+  Group<model_group>;
 defm bucket : Value<"bucket">, MetaVarName<"NAME:1,16,64">,
   HelpText<"compile a program for each size of a named dimension, all "
            "in one file">,

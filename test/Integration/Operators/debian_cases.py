@@ -75,37 +75,63 @@ class Outcome(Exception):
         self.failed = failed
 
 
-def load_tensor(path, value_info):
-    if not value_info.type.HasField("tensor_type"):
+def load_value(path, value_info):
+    """An array, a list of them for a sequence, None for an empty optional."""
+    kind = value_info.type
+    if kind.HasField("optional_type"):
+        kind = kind.optional_type.elem_type
+        value = onnx.OptionalProto()
+        with open(path, "rb") as stream:
+            value.ParseFromString(stream.read())
+        if value.HasField("tensor_value"):
+            return as_array(value.tensor_value, value_info.name, kind.tensor_type)
+        if not value.HasField("sequence_value"):
+            return None
+        elements = value.sequence_value.tensor_values
+    elif kind.HasField("sequence_type"):
+        value = onnx.SequenceProto()
+        with open(path, "rb") as stream:
+            value.ParseFromString(stream.read())
+        elements = value.tensor_values
+    elif kind.HasField("tensor_type"):
+        tensor = onnx.TensorProto()
+        with open(path, "rb") as stream:
+            tensor.ParseFromString(stream.read())
+        return as_array(tensor, value_info.name, kind.tensor_type)
+    else:
         raise Outcome("unsupported: " + value_info.name + " is not a tensor")
-    tensor = onnx.TensorProto()
-    with open(path, "rb") as stream:
-        tensor.ParseFromString(stream.read())
+    inner = kind.sequence_type.elem_type.tensor_type
+    return [as_array(element, value_info.name, inner) for element in elements]
+
+
+def as_array(tensor, name, kind):
     if not onnx_tensors.is_readable(tensor):
-        kind = onnx.TensorProto.DataType.Name(tensor.data_type).lower()
-        raise Outcome(f"unsupported: {value_info.name} has type {kind}")
+        text = onnx.TensorProto.DataType.Name(tensor.data_type).lower()
+        raise Outcome(f"unsupported: {name} has type {text}")
     array = onnx_tensors.to_array(tensor)
     # Old cases store bfloat16 as u16.
-    if value_info.type.tensor_type.elem_type == onnx.TensorProto.BFLOAT16 \
-            and array.dtype == np.uint16:
+    if kind.elem_type == onnx.TensorProto.BFLOAT16 and array.dtype == np.uint16:
         array = array.view("V2")
     # Some cases store one element of an operand of which only the type counts.
-    dims = [d.dim_value for d in value_info.type.tensor_type.shape.dim]
-    if array.size == 1 and all(dims) and list(array.shape) != dims:
+    dims = [d.dim_value for d in kind.shape.dim]
+    if kind.HasField("shape") and array.size == 1 and all(dims) and list(array.shape) != dims:
         array = np.full(dims, array.reshape(-1)[0], array.dtype)
     return array
 
 
 def load_set(folder, kind, infos):
-    """The tensors of one data set by name; omitted operands stay out."""
+    """The values of one data set by name; omitted operands stay out."""
     count = len(glob.glob(os.path.join(folder, kind + "_*.pb")))
-    return {info.name: load_tensor(os.path.join(folder, f"{kind}_{k}.pb"), info)
+    return {info.name: load_value(os.path.join(folder, f"{kind}_{k}.pb"), info)
             for k, info in enumerate(infos[:count])}
 
 
 def deciding_names(graph):
-    """Values from which a shape or a count follows."""
+    """Values from which a shape or a count follows, as lengths of sequences do
+    from conditions."""
     names = set()
+    if any(info.type.HasField("optional_type") for info in graph.output):
+        names.update(n.input[0] for n in graph.node if n.op_type == "If")
     for node in reversed(graph.node):
         if names.intersection(node.output):
             names.update(node.input)
@@ -135,6 +161,26 @@ def dynamic_names(graph, names):
 def has_open_shape(info):
     return any(not d.HasField("dim_value")
                for d in info.type.tensor_type.shape.dim)
+
+
+def as_tensors(values):
+    """The tensors that a program has for values: element K of NAME is NAME.K,
+    an empty optional none."""
+    tensors = {}
+    for name, value in values.items():
+        if isinstance(value, list):
+            tensors.update((f"{name}.{k}", array) for k, array in enumerate(value))
+        elif value is not None:
+            tensors[name] = value
+    return tensors
+
+
+def list_options(name, value):
+    """Options of ashlarc for a sequence or an optional."""
+    if not value:
+        return [f"--elements={name}=0"]
+    return [f"--input-shape={name}.{k}=" + ("x".join(map(str, array.shape)) or "scalar")
+            for k, array in enumerate(value)]
 
 
 def explain(done, folder):
@@ -199,7 +245,9 @@ def run_case(case, folder):
     arguments = [model_path, "-o", binary, "--format=bfp16"]
     for k, (name, array) in enumerate(inputs.items()):
         info = next(i for i in infos if i.name == name)
-        if name not in dynamic:
+        if array is None or isinstance(array, list):
+            arguments += list_options(name, array)
+        elif name not in dynamic:
             file = os.path.join(folder, f"constant{k}.npy")
             np.save(file, array)
             arguments.append(f"--constant={name}={file}")
@@ -209,10 +257,12 @@ def run_case(case, folder):
     call("ashlarc", arguments, folder)
     outputs = os.path.join(folder, "out.npz")
     arguments = [binary, f"--outputs={outputs}", "--threads=1"]
-    for k, name in enumerate(dynamic):
+    tensors = as_tensors({name: value for name, value in inputs.items()
+                          if name in dynamic or isinstance(value, list)})
+    for k, (name, array) in enumerate(tensors.items()):
         # Files of their own: np.savez keeps an array called `like` to itself.
         file = os.path.join(folder, f"input{k}.npy")
-        np.save(file, inputs[name])
+        np.save(file, array)
         arguments.append(f"--input={name}={file}")
     call("ashlar-run", arguments, folder)
     if any(n.op_type in DRAWN for n in graph.node):
@@ -220,9 +270,13 @@ def run_case(case, folder):
         return
     exact = all(n.op_type in MOVEMENT | {"Constant"} for n in graph.node)
     with np.load(outputs) as found:
+        expected = as_tensors(expected)
+        if set(found.files) != set(expected):
+            raise Outcome(f"outputs {sorted(found.files)}, expected "
+                          f"{sorted(expected)}", failed=True)
+        kinds = {o.name: o.type.tensor_type.elem_type for o in graph.output}
         for name, reference in expected.items():
-            kind = next(o for o in graph.output if o.name == name)
-            narrow = kind.type.tensor_type.elem_type
+            narrow = kinds.get(name, onnx.TensorProto.UNDEFINED)
             check(name, onnx_tensors.one_nan(found[name], narrow),
                   onnx_tensors.one_nan(reference, narrow), exact)
 

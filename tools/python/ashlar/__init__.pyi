@@ -74,5 +74,6 @@ def compile(model: Union[_Path, bytes, Any], machine: _Path = ...,
             constants: Optional[_Arrays] = ...,
             input_shape: Union[None, str,
                                Mapping[str, Union[int, Sequence[int]]]] = ...,
+            elements: Optional[Mapping[str, int]] = ...,
             batch: Optional[int] = ..., threads: Optional[int] = ...,
             **options: Any) -> Program: ...

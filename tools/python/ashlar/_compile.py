@@ -39,6 +39,16 @@ def shape_options(shapes):
     return options
 
 
+def element_options(elements):
+    """(option, value) of numbers of elements by input."""
+    try:
+        return [("elements", f"{name}={int(count)}")
+                for name, count in dict(elements).items()]
+    except (TypeError, ValueError):
+        raise UsageError(f"elements is {elements!r}, expected a dict of numbers by "
+                         "input") from None
+
+
 def model_bytes(model):
     """Path or bytes of a model, and what messages call it."""
     if isinstance(model, (bytes, bytearray, memoryview)):
@@ -55,13 +65,14 @@ def model_bytes(model):
 
 
 def compile(model, machine="a1", format=None, *, calibrate=None, constants=None,
-            input_shape=None, batch=None, threads=None, **options):
+            input_shape=None, elements=None, batch=None, threads=None, **options):
     """Compiles an ONNX model and returns a Program.
 
     `model` is a path, bytes or an onnx.ModelProto. `calibrate` has samples,
     a dict of arrays by input name; `constants` has inputs that become
     constants. `input_shape` is a dict: a shape by input, or a size by named
-    dimension. Every other option of ashlarc that decides what is compiled is a
+    dimension; `elements` has the number of elements of inputs that are sequences,
+    each an input NAME.K, and 0 for an optional that is empty. Every other option of ashlarc that decides what is compiled is a
     keyword with `_` for `-`: `weight_scaling="off"`, `min_snr=40`,
     `formats={...}`. No option changes the bits of a result but those of formats.
     """
@@ -72,6 +83,7 @@ def compile(model, machine="a1", format=None, *, calibrate=None, constants=None,
         if value is not None:
             option = key.replace("_", "-")
             pairs.append((option, option_text(option, value)))
+    pairs += element_options(elements or {})
     if input_shape is not None:
         pairs += shape_options(input_shape)
     program, report, formats = native.compile(

@@ -27,6 +27,22 @@ def as_arrays(arrays, what):
     return {name: as_array(value) for name, value in items}
 
 
+def without_lists(values, names):
+    """Values of a program's inputs: element K of the list for NAME is NAME.K, as
+    programs have sequences, and None is an optional that is empty."""
+    try:
+        items = dict(values).items()
+    except (TypeError, ValueError):
+        return values  # as_arrays says what is wrong.
+    arrays = {}
+    for name, value in items:
+        if isinstance(value, (list, tuple)) and name not in names:
+            arrays.update((f"{name}.{k}", one) for k, one in enumerate(value))
+        elif value is not None or name in names:
+            arrays[name] = value
+    return arrays
+
+
 def as_array(value):
     array = numpy.asarray(value)
     if array.dtype.name == "bfloat16":  # Of ml_dtypes; stored as its bits.
@@ -158,12 +174,14 @@ class Program:
             timeline=False, energy_table=""):
         """Runs once and returns the outputs, a dict of arrays by ONNX name.
 
-        `inputs` has an array for every input; axis 0 may be n times the
+        `inputs` has an array for every input, or a list of them for an input of
+        the model that is a sequence; axis 0 may be n times the
         compiled one: then n samples run, and outputs are stacked the same way.
         `timing=False` counts no cycles. bfloat16 travels as uint16.
         """
+        names = {tensor.name for tensor in self.inputs}
         self._last = Run(self._program.run(
-            as_arrays(inputs, "the inputs"), threads, kernels, bool(timing),
+            as_arrays(without_lists(inputs, names), "the inputs"), threads, kernels, bool(timing),
             bool(timeline), os.fspath(energy_table)))
         return self._last._result.take_outputs()
 

@@ -5,6 +5,7 @@
     outputs = ashlar.backend.run_model(model, [array])
 """
 
+import numpy
 import onnx
 from onnx.backend.base import (Backend, BackendRep, Device, DeviceType,
                                namedtupledict)
@@ -13,15 +14,77 @@ import ashlar
 from ashlar._errors import Error, UsageError
 
 
+def is_list(info):
+    """Whether a graph input or output is a sequence, or an optional one."""
+    kind = info.type
+    if kind.HasField("optional_type"):
+        kind = kind.optional_type.elem_type
+    return kind.HasField("sequence_type")
+
+
+def graph_inputs(model):
+    """The inputs that a run gives values to."""
+    initial = {tensor.name for tensor in model.graph.initializer}
+    return [info for info in model.graph.input if info.name not in initial]
+
+
+def named_inputs(model, inputs):
+    """Values by name, for a list in the order of the graph's inputs too."""
+    if isinstance(inputs, dict):
+        return inputs
+    infos = graph_inputs(model)
+    if len(infos) == 1 and is_list(infos[0]):
+        # A list of arrays may be the one sequence itself.
+        whole = len(inputs) == 1 and (inputs[0] is None
+                                      or isinstance(inputs[0], (list, tuple)))
+        inputs = inputs if whole else [inputs]
+    return dict(zip((info.name for info in infos), inputs))
+
+
+def list_options(model, inputs):
+    """Options of ashlar.compile for the lists among a run's values."""
+    elements, shapes = {}, {}
+    for info in graph_inputs(model):
+        value = inputs.get(info.name)
+        if is_list(info) and value is not None:
+            elements[info.name] = len(value)
+            shapes.update((f"{info.name}.{k}", numpy.shape(one))
+                          for k, one in enumerate(value))
+        elif value is None and info.type.HasField("optional_type"):
+            elements[info.name] = 0
+    return {"elements": elements, "input_shape": shapes} if elements else {}
+
+
 class AshlarRep(BackendRep):
     """A prepared model."""
 
-    def __init__(self, program):
+    def __init__(self, program, model=None):
         self.program = program
+        self.model = model
+
+    def outputs_of(self, tensors):
+        """The graph's outputs: a list for a sequence, None for an empty
+        optional."""
+        if self.model is None:
+            return {t.name: tensors[t.name] for t in self.program.outputs}
+        values = {}
+        for info in self.model.graph.output:
+            if is_list(info):
+                count = 0
+                while f"{info.name}.{count}" in tensors:
+                    count += 1
+                values[info.name] = [tensors[f"{info.name}.{k}"]
+                                     for k in range(count)]
+            elif info.name in tensors or info.type.HasField("optional_type"):
+                values[info.name] = tensors.get(info.name)
+        return values
 
     def run(self, inputs, **kwargs):
         """`inputs` is a dict by name, a list in the order of the graph's inputs,
-        or one array. Returns a named tuple of the outputs."""
+        or one array; a value of a sequence is a list. Returns a named tuple of
+        the outputs."""
+        if self.model is not None and any(map(is_list, self.model.graph.input)):
+            inputs = named_inputs(self.model, inputs)
         names = [tensor.name for tensor in self.program.inputs]
         if not isinstance(inputs, dict):
             if not isinstance(inputs, (list, tuple)):
@@ -31,8 +94,8 @@ class AshlarRep(BackendRep):
                                  f"{len(names)}: {', '.join(names)}")
             inputs = dict(zip(names, inputs))
         outputs = self.program.run(inputs, **{"timing": False, **kwargs})
-        order = [tensor.name for tensor in self.program.outputs]
-        return namedtupledict("Outputs", order)(*(outputs[n] for n in order))
+        outputs = self.outputs_of(outputs)
+        return namedtupledict("Outputs", list(outputs))(*outputs.values())
 
 
 class AshlarBackend(Backend):
@@ -51,7 +114,19 @@ class AshlarBackend(Backend):
         """Keyword arguments are those of ashlar.compile."""
         if not cls.supports_device(device):
             raise UsageError(f"device is '{device}', expected CPU")
-        return AshlarRep(ashlar.compile(model, **kwargs))
+        program = ashlar.compile(model, **kwargs)
+        return AshlarRep(program, model if hasattr(model, "graph") else None)
+
+    @classmethod
+    def run_model(cls, model, inputs, device="CPU", **kwargs):
+        """Compiles and runs; sequences have the lengths of the lists given."""
+        if hasattr(model, "graph"):
+            if any(info.type.HasField("sequence_type")
+                   or info.type.HasField("optional_type")
+                   for info in graph_inputs(model)):
+                inputs = named_inputs(model, inputs)
+                kwargs = {**list_options(model, inputs), **kwargs}
+        return cls.prepare(model, device, **kwargs).run(inputs)
 
     @classmethod
     def run_node(cls, node, inputs, device="CPU", outputs_info=None, **kwargs):

@@ -50,6 +50,9 @@ struct ImportOptions {
   int64_t batch = 0;
   /// Graph input -> what makes it constant (`--constant=NAME=FILE`).
   std::map<std::string, ConstantInput> constants;
+  /// Graph input that is a sequence -> how many elements it has; that is an
+  /// optional -> 0 or 1 (`--elements=NAME=N`). Element K is the input NAME.K.
+  std::map<std::string, int64_t> elements;
   /// Output -> input that it replaces for the next run
   /// (`--state=OUTPUT:INPUT`).
   std::map<std::string, std::string> states;
@@ -72,6 +75,9 @@ llvm::Error addInputShape(ImportOptions &options, llvm::StringRef flag);
 llvm::Error addState(ImportOptions &options, llvm::StringRef flag);
 /// Adds one `NAME=FILE.npy` to the options.
 llvm::Error addConstant(ImportOptions &options, llvm::StringRef flag);
+
+/// Adds one `NAME=N` to the elements of the options.
+llvm::Error addElements(ImportOptions &options, llvm::StringRef flag);
 
 /// A value of the model in a module.
 struct NamedValue {

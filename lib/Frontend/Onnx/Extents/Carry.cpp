@@ -3,6 +3,7 @@
 // Where the extent of an operand goes.
 
 #include "Carry.h"
+#include "ShapeEntries.h"
 
 using namespace ashlar;
 using namespace ashlar::frontend;
@@ -27,6 +28,19 @@ std::optional<RunTimeExtent> onlyFirst(Node &n) {
 
 void refuseAxis(Node &n, int64_t axis) {
   n.unsupported("works along axis {}, which has a data-dependent extent", axis);
+}
+
+/// The shape that Reshape names: numbers, of which -1 is what is left and 0
+/// what was there. Nothing of Flatten.
+SmallVector<ShapeEntry> askedShape(Node &n) {
+  SmallVector<ShapeEntry> asked;
+  if (n.op() != "Reshape")
+    return asked;
+  if (n.opset() >= 5)
+    return shapeEntries(n, 1);
+  for (int64_t size : n.getInts("shape"))
+    asked.push_back({size, nullptr});
+  return asked;
 }
 
 /// Extents of an axis, of `inside` further ones, and of none.
@@ -121,29 +135,30 @@ void ashlar::frontend::carryReshape(Node &n) {
   ShapeRef x = shapeOf(n.input(0)), y = shapeOf(n.outputs()[0]);
   const int64_t before = productOf(x.take_front(extent->axis)),
                 after = productOf(x.drop_front(extent->axis + 1));
-  // Extents that the node names are numbers; -1 is what is left, and 0 what
-  // was there.
-  std::optional<SmallVector<int64_t>> asked;
-  if (n.op() == "Reshape")
-    asked = n.opset() >= 5 ? n.constantIntegers(1, "shape")
-                           : std::optional(n.getInts("shape"));
+  const SmallVector<ShapeEntry> asked = askedShape(n);
   if (n.failed())
     return;
-  auto isOpen = [&](size_t axis) {
-    return !asked || axis >= asked->size() || (*asked)[axis] == -1 ||
-           ((*asked)[axis] == 0 && static_cast<int64_t>(axis) == extent->axis);
+  // An entry that is known at run time has to be the extent.
+  auto isOpen = [&](size_t axis, Value count) {
+    for (auto [i, entry] : llvm::enumerate(asked))
+      if (!entry.known && (i != axis || !areComputedAlike(entry.value, count)))
+        return false;
+    const auto known = axis < asked.size() ? asked[axis].known : std::nullopt;
+    return !known || *known == -1 ||
+           (*known == 0 && static_cast<int64_t>(axis) == extent->axis);
   };
   for (size_t axis = 0; axis < y.size(); ++axis) {
     const int64_t inside = productOf(y.drop_front(axis + 1));
-    if (!isOpen(axis) || productOf(y.take_front(axis)) != before ||
-        inside <= 0 || after % inside != 0 || (before != 1 && inside != after))
+    if (productOf(y.take_front(axis)) != before || inside <= 0 ||
+        after % inside != 0 || (before != 1 && inside != after))
       continue;
     // The leading elements stay the leading ones.
     Value count = extent->count;
     if (inside != after)
       count = n.binary<MulOp>(
           count, n.integers(after / inside, {1}, elementOf(count)));
-    return give(n, 0, static_cast<int64_t>(axis), count);
+    if (isOpen(axis, count))
+      return give(n, 0, static_cast<int64_t>(axis), count);
   }
   n.unsupported(
       "axis {} of {} has a data-dependent extent, which no axis of {} "

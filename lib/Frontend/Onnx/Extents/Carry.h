@@ -8,6 +8,7 @@
 #define ASHLAR_LIB_FRONTEND_ONNX_EXTENTS_CARRY_H
 
 #include "lib/Frontend/Onnx/Node.h"
+#include "lib/Frontend/Onnx/Registry.h"
 
 namespace ashlar::frontend {
 
@@ -22,6 +23,8 @@ void carrySqueeze(Node &n);
 void carryUnsqueeze(Node &n);
 /// The operator works along attribute `axis`, which has to be another one.
 void carryOtherAxis(Node &n);
+/// Concat, along an axis with data-dependent extents too.
+void joinExtents(Node &n);
 /// The axes that a reduction leaves.
 void carryReduce(Node &n);
 /// Sample by sample: axis 0 of the first operand.

@@ -15,27 +15,64 @@ static void fillRest(Node &n, size_t i, double fill) {
     n.setInput(i, withoutRest(n, n.input(i), *extent, fill));
 }
 
-/// Indices of Gather into an axis of data-dependent extent.
-static void checkIndices(Node &n) {
-  auto extent = n.extentOf(0);
-  Value x = n.input(0), indices = n.input(1);
-  if (n.op() != "Gather" || !extent || !x || !indices ||
-      extent->axis != n.normalAxis(n.getInt("axis", 0), rankOf(x)))
-    return;
-  const Type type = elementOf(extent->count);
+/// Indices into an axis of data-dependent extent, of `room` elements: one
+/// outside the extent becomes one outside the room.
+static Value insideOf(Node &n, Value indices, Value extent, int64_t room) {
+  if (!indices)
+    return nullptr;
+  const Type type = elementOf(extent);
   const Shape one(rankOf(indices), 1);
   auto number = [&](int64_t value) { return n.integers(value, one, type); };
-  Value index = n.cast(indices, type), count = n.reshape(extent->count, one);
+  Value index = n.cast(indices, type), count = n.reshape(extent, one);
   index = n.where(n.compare(CompareKind::Less, index, number(0)),
                   n.binary<AddOp>(index, count), index);
   Value outside =
       n.logical(LogicalKind::Or, n.compare(CompareKind::Less, index, number(0)),
                 n.compare(CompareKind::GreaterOrEqual, index, count));
-  n.setInput(1, n.where(outside, number(shapeOf(x)[extent->axis]), index));
+  return n.where(outside, number(room), index);
+}
+
+/// The axis of its operand along which Gather or GatherElements reads.
+static int64_t axisOfRead(Node &n) {
+  return n.normalAxis(n.getInt("axis", 0), rankOf(n.input(0)));
+}
+
+/// Whether a read chooses along the data-dependent extent of its operand, and
+/// the column of GatherND's tuples that does.
+static bool readsAlong(Node &n, int64_t *column = nullptr) {
+  auto extent = n.extentOf(0);
+  Value x = n.input(0), indices = n.input(1);
+  if (!extent || !x || !indices)
+    return false;
+  if (n.op() != "GatherND")
+    return extent->axis == axisOfRead(n);
+  const int64_t at = extent->axis - n.getInt("batch_dims", 0);
+  if (column)
+    *column = at;
+  return at >= 0 && rankOf(indices) > 0 && at < shapeOf(indices).back();
+}
+
+static void checkIndices(Node &n) {
+  int64_t column = 0;
+  if (!readsAlong(n, &column) || n.failed())
+    return;
+  const RunTimeExtent extent = *n.extentOf(0);
+  const int64_t room = shapeOf(n.input(0))[extent.axis];
+  Value indices = n.input(1);
+  if (n.op() != "GatherND")
+    return n.setInput(1, insideOf(n, indices, extent.count, room));
+  const int64_t last = rankOf(indices) - 1, depth = shapeOf(indices)[last];
+  SmallVector<Value> columns;
+  for (int64_t k = 0; k < depth; ++k) {
+    Value one = n.cast(n.sliceAxis(indices, last, k, 1), n.indexType());
+    columns.push_back(k == column ? insideOf(n, one, extent.count, room) : one);
+  }
+  n.setInput(1, n.concat(columns, last));
 }
 
 void ashlar::frontend::prepareIndices(Node &n) {
   checkIndices(n);
+  // The first element, which the operand may not have, is read instead.
   fillRest(n, 1, 0);
 }
 
@@ -53,8 +90,7 @@ void ashlar::frontend::prepareUpdates(Node &n) {
 
 /// Axes of the result that stand for those of the operand and of the indices.
 static void carryGather(Node &n) {
-  Value x = n.input(0);
-  const int64_t axis = n.normalAxis(n.getInt("axis", 0), rankOf(x));
+  const int64_t axis = axisOfRead(n);
   auto ofData = n.extentOf(0), ofIndices = n.extentOf(1);
   if (ofIndices)
     n.setExtent(0, {axis + ofIndices->axis, ofIndices->count});
@@ -68,19 +104,21 @@ static void carryGather(Node &n) {
 
 void ashlar::frontend::carryIndices(Node &n) {
   auto ofData = n.extentOf(0), ofIndices = n.extentOf(1);
-  const bool along =
-      n.op() == "Gather" && ofData &&
-      ofData->axis == n.normalAxis(n.getInt("axis", 0), rankOf(n.input(0)));
+  const bool along = readsAlong(n);
   if (ofData && ofIndices && !along) {
     n.unsupported("several operands have data-dependent extents");
     return;
   }
   if (n.op() == "Gather")
     return carryGather(n);
-  if (ofData) {
-    n.unsupported("input 0 has a data-dependent extent");
+  if (ofData && !along) {
+    n.unsupported("input 0 has a data-dependent extent on axis {}, along which "
+                  "it does not read",
+                  ofData->axis);
     return;
   }
+  if (!ofIndices)
+    return;
   const bool tuples = n.op() == "GatherND";
   if (tuples && ofIndices->axis + 1 == rankOf(n.input(1))) {
     n.unsupported("the length of index tuples is data-dependent");
@@ -108,12 +146,25 @@ void ashlar::frontend::carryRegions(Node &n) {
 void ashlar::frontend::prepareZeros(Node &n) { fillRest(n, 0, 0); }
 
 void ashlar::frontend::prepareCondition(Node &n) {
-  if (auto extent = n.extentOf(0)) {
+  fillRest(n, 1, 0);
+  auto extent = n.extentOf(0);
+  Value x = n.input(0), condition = n.input(1);
+  if (!extent || !x || !condition)
+    return;
+  // Without an axis the elements of all axes in row-major order.
+  const bool flat = !n.hasAttribute("axis");
+  const int64_t axis = flat ? 0 : n.normalAxis(n.getInt("axis", 0), rankOf(x));
+  if (extent->axis != axis || rankOf(condition) != 1) {
     n.unsupported("input 0 has a data-dependent extent on axis {}",
                   extent->axis);
     return;
   }
-  fillRest(n, 1, 0);
+  Value count = extent->count;
+  if (flat)
+    count =
+        n.binary<MulOp>(count, n.integers(elementCount(shapeOf(x).drop_front()),
+                                          {1}, elementOf(count)));
+  n.setInput(1, withoutRest(n, condition, {0, count}, 0));
 }
 
 void ashlar::frontend::shapeOfExtents(Node &n) {

@@ -4,6 +4,7 @@
 
 #include "ExtentRules.h"
 #include "Carry.h"
+#include "RunTimeShape.h"
 
 #include "llvm/ADT/StringMap.h"
 
@@ -86,10 +87,11 @@ Table makeTable() {
   table["Transpose"] = {nullptr, nullptr, carryTranspose};
   for (const char *op : {"Reshape", "Flatten"})
     table[op] = {nullptr, nullptr, carryReshape};
+  table["Concat"] = {nullptr, joinExtents, nullptr};
+  table["Expand"] = {nullptr, expandAtRunTime, nullptr};
   table["Squeeze"] = {nullptr, nullptr, carrySqueeze};
   table["Unsqueeze"] = {nullptr, nullptr, carryUnsqueeze};
-  for (const char *op :
-       {"Concat", "Split", "LayerNormalization", "RMSNormalization"})
+  for (const char *op : {"Split", "LayerNormalization", "RMSNormalization"})
     table[op] = {nullptr, nullptr, carryOtherAxis};
   for (const char *op : {"Softmax", "LogSoftmax"})
     table[op] = {prepareSoftmax, nullptr, carrySame};

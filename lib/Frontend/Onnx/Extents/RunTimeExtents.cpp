@@ -5,7 +5,10 @@
 
 #include "RunTimeExtents.h"
 
+#include "mlir/IR/BuiltinTypes.h"
 #include "mlir/IR/Operation.h"
+
+#include <algorithm>
 
 using namespace ashlar::frontend;
 using mlir::Operation;
@@ -44,4 +47,15 @@ bool ashlar::frontend::areComputedAlike(Value a, Value b) {
 
 bool RunTimeExtent::operator==(const RunTimeExtent &other) const {
   return axis == other.axis && areComputedAlike(count, other.count);
+}
+
+void RunTimeExtents::add(Value value, RunTimeExtent extent) {
+  if (!value)
+    return;
+  extents[value] = extent;
+  const int64_t room = mlir::cast<mlir::RankedTensorType>(value.getType())
+                           .getDimSize(extent.axis);
+  auto [known, added] = rooms.try_emplace(extent.count, room);
+  if (!added)
+    known->second = std::min(known->second, room);
 }

@@ -28,17 +28,20 @@ bool areComputedAlike(mlir::Value a, mlir::Value b);
 /// Those of one import.
 class RunTimeExtents {
 public:
-  void add(mlir::Value value, RunTimeExtent extent) {
-    if (value)
-      extents[value] = extent;
-  }
+  void add(mlir::Value value, RunTimeExtent extent);
   std::optional<RunTimeExtent> find(mlir::Value value) const {
     auto found = value ? extents.find(value) : extents.end();
     return found == extents.end() ? std::nullopt : std::optional(found->second);
   }
+  /// How large `count`, the extent of some value, can be at most.
+  std::optional<int64_t> roomOf(mlir::Value count) const {
+    auto found = rooms.find(count);
+    return found == rooms.end() ? std::nullopt : std::optional(found->second);
+  }
 
 private:
   llvm::DenseMap<mlir::Value, RunTimeExtent> extents;
+  llvm::DenseMap<mlir::Value, int64_t> rooms;
 };
 
 } // namespace ashlar::frontend

@@ -4,6 +4,7 @@
 // with room for the most and a count.
 
 #include "RunTimeSlice.h"
+#include "ShapeEntries.h"
 
 #include "lib/Frontend/Onnx/Registry.h"
 
@@ -14,21 +15,6 @@ using namespace ashlar::frontend;
 using namespace ashlar::nn;
 
 namespace {
-
-/// Element i of a vector as one i64; of a concatenation the part that has it,
-/// so that a constant one is one.
-Value entryOf(Node &n, Value vector, int64_t i) {
-  while (auto parts = vector ? vector.getDefiningOp<ConcatOp>() : ConcatOp()) {
-    for (Value part : parts.getInputs()) {
-      vector = part;
-      if (i < shapeOf(part)[0])
-        break;
-      i -= shapeOf(part)[0];
-    }
-  }
-  return n.cast(n.sliceAxis(vector, 0, i, 1),
-                mlir::IntegerType::get(n.context(), 64));
-}
 
 /// One axis of a slice; numbers are one i64 each.
 struct Cut {

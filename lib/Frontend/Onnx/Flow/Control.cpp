@@ -19,35 +19,58 @@ Error checkOutputs(FlowNode &n, size_t found) {
                    n.flat().outputs.size(), found);
 }
 
+/// Result `i` of one of two branches: the elements of lists one by one.
+Error chooseResult(FlowNode &n, size_t i, const std::string &condition,
+                   const std::string &yes, const std::string &no) {
+  const std::string what = fmt::format("result {}", i);
+  if (!n.isList(yes) || !n.isList(no)) {
+    Expected<std::string> chosen = choose(n, condition, yes, no, what);
+    return chosen ? n.setAlias(i, *chosen) : chosen.takeError();
+  }
+  Expected<Names> left = n.list(yes), right = n.list(no);
+  if (!left || !right)
+    return joinErrors(left.takeError(), right.takeError());
+  if (left->size() != right->size())
+    return makeError(ErrorClass::Unsupported,
+                     "the condition depends on run-time data, and {} is a "
+                     "sequence of {} elements where it is true, of {} where it "
+                     "is false",
+                     what, left->size(), right->size());
+  Names elements;
+  for (size_t k = 0; k < left->size(); ++k) {
+    Expected<std::string> chosen =
+        choose(n, condition, (*left)[k], (*right)[k],
+               fmt::format("element {} of {}", k, what));
+    if (!chosen)
+      return chosen.takeError();
+    elements.push_back(*chosen);
+  }
+  n.setList(i, std::move(elements));
+  return Error::success();
+}
+
 /// A run-time condition: both branches run, and each result is chosen by
 /// element.
 Error chooseAtRunTime(FlowNode &n, const std::string &condition) {
-  const size_t before = n.faults();
-  Expected<Expansion> yes = expandBody(n, "then_branch", "then", {});
-  if (!yes)
-    return yes.takeError();
-  Expected<Expansion> no = expandBody(n, "else_branch", "else", {});
-  if (!no)
-    return no.takeError();
-  if (n.faults() != before)
-    return makeError(ErrorClass::Unsupported,
-                     "the condition depends on run-time data, and a branch "
-                     "reads at run-time indices, which must not be read if "
-                     "the other branch is taken");
-  if (Error error =
-          checkOutputs(n, std::min(yes->outputs.size(), no->outputs.size())))
-    return error;
   Expected<std::string> one = n.make("Squeeze", {condition});
   if (!one)
     return one.takeError();
+  Expected<std::string> other = n.make("Not", {*one});
+  if (!other)
+    return other.takeError();
+  Expected<Expansion> yes = expandBody(n, "then_branch", "then", {}, *one);
+  if (!yes)
+    return yes.takeError();
+  Expected<Expansion> no = expandBody(n, "else_branch", "else", {}, *other);
+  if (!no)
+    return no.takeError();
+  if (Error error =
+          checkOutputs(n, std::min(yes->outputs.size(), no->outputs.size())))
+    return error;
   for (size_t i = 0; i < n.flat().outputs.size(); ++i) {
     if (!n.hasOutput(i))
       continue;
-    Expected<std::string> chosen = choose(
-        n, *one, yes->outputs[i], no->outputs[i], fmt::format("result {}", i));
-    if (!chosen)
-      return chosen.takeError();
-    if (Error error = n.setAlias(i, *chosen))
+    if (Error error = chooseResult(n, i, *one, yes->outputs[i], no->outputs[i]))
       return error;
   }
   return Error::success();

@@ -16,6 +16,12 @@ using llvm::Expected;
 
 FlowHost::~FlowHost() = default;
 
+Error FlowHost::choose(const std::string &, const std::string &condition,
+                       const std::string &, const std::string &) {
+  return makeError(ErrorClass::Unsupported, "'{}' is not known",
+                   printable(condition));
+}
+
 const std::vector<FlowRow> &ashlar::frontend::flowTable() {
   static constexpr const char *list =
       "names of tensors; lengths and positions must be constant";
@@ -25,14 +31,14 @@ const std::vector<FlowRow> &ashlar::frontend::flowTable() {
       {"If",
        {1, 11, 13, 16, 19, 21, 23, 24, 25},
        "the branch of a constant condition; of a run-time condition both, and "
-       "a choice by element"},
+       "a choice by element; results may differ in one extent"},
       {"Loop",
        {1, 11, 13, 16, 19, 21, 23, 24, 25},
        "its body for every round; the count must have a bound in the model, "
        "count and conditions may be known at run time: then all rounds run "
        "and results are chosen"},
       {"NegativeLogLikelihoodLoss", {12, 13, 22}, body},
-      {"Optional", {15}, "nothing; no optional inputs and outputs of a model"},
+      {"Optional", {15}, "nothing"},
       {"OptionalGetElement", {15, 18}, "nothing"},
       {"OptionalHasElement", {15, 18}, "a constant"},
       {"Scan",

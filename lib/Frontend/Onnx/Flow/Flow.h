@@ -37,6 +37,17 @@ public:
   /// node.
   virtual llvm::Expected<std::optional<OperandKind>>
   kind(const std::string &name) = 0;
+  /// `name` is `yes` where `condition`, a boolean number, is true, and else
+  /// `no`: two tensors. Unsupported if it cannot be one tensor, and by walks
+  /// that know every condition.
+  virtual llvm::Error choose(const std::string &name,
+                             const std::string &condition,
+                             const std::string &yes, const std::string &no);
+  /// From now on what nodes compute counts only where `condition`, a boolean
+  /// number, is true; always if it is empty.
+  virtual llvm::Error setGuard(const std::string & /*condition*/) {
+    return llvm::Error::success();
+  }
   /// How a value becomes known that is not: the end of a sentence.
   virtual std::string remedy(const std::string & /*name*/) { return {}; }
 };
@@ -67,6 +78,12 @@ public:
     return lists.contains(name) || absent.contains(name);
   }
 
+  /// The names of a sequence's elements; null for any other value.
+  const Names *elementsOf(const std::string &name) const {
+    auto found = lists.find(name);
+    return found == lists.end() ? nullptr : &found->second;
+  }
+
 private:
   friend class FlowNode;
 
@@ -75,8 +92,8 @@ private:
   llvm::StringMap<Names> lists;
   /// Optionals without a value.
   llvm::StringMap<bool> absent;
-  /// Nodes so far whose run-time indices may end a run.
-  size_t faults = 0;
+  /// The condition under which nodes count now; empty without one.
+  std::string guard;
 };
 
 } // namespace ashlar::frontend

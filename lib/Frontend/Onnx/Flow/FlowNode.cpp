@@ -133,29 +133,31 @@ Error FlowNode::setAlias(size_t output, const std::string &of) {
   return hasOutput(output) ? alias(node.outputs[output], of) : Error::success();
 }
 
-Error FlowNode::runOne(const FlatNode &inner) {
-  static constexpr StringRef reads[] = {"Gather", "GatherElements", "GatherND"};
-  if (Error error = host.run(inner))
-    return error;
-  if (llvm::is_contained(reads, inner.op) && inner.inputs.size() > 1) {
-    auto indices = host.integers(inner.inputs[1]);
-    if (!indices)
-      return indices.takeError();
-    flow.faults += !*indices;
-  }
-  return Error::success();
+Error FlowNode::setGuard(const std::string &condition) {
+  flow.guard = condition;
+  return host.setGuard(condition);
 }
 
-Error FlowNode::run(const Expansion &expansion) {
+Error FlowNode::run(const Expansion &expansion, const std::string &condition) {
+  const std::string outer = flow.guard;
+  if (!condition.empty()) {
+    Expected<std::string> inner = outer.empty()
+                                      ? Expected<std::string>(condition)
+                                      : make("And", {outer, condition});
+    if (!inner)
+      return inner.takeError();
+    if (Error error = setGuard(*inner))
+      return error;
+  }
   for (const FlatNode *inner : expansion.nodes)
     for (const std::string &name : operandsOf(*inner))
       host.keep(name);
   for (const std::string &name : expansion.outputs)
     host.keep(name);
   for (const FlatNode *inner : expansion.nodes)
-    if (Error error = runOne(*inner))
+    if (Error error = host.run(*inner))
       return error;
-  return Error::success();
+  return condition.empty() ? Error::success() : setGuard(outer);
 }
 
 std::string FlowNode::freshName(StringRef stem) {
@@ -183,9 +185,18 @@ FlowNode::make(const char *op, Names inputs,
   model.expanded.push_back(std::move(inner));
   const FlatNode &kept = model.expanded.back();
   host.keep(kept.name);
-  if (Error error = runOne(kept))
+  if (Error error = host.run(kept))
     return error;
   return kept.name;
+}
+
+Expected<std::string> FlowNode::choose(const std::string &condition,
+                                       const std::string &yes,
+                                       const std::string &no) {
+  const std::string name = freshName("choice");
+  if (Error error = host.choose(name, condition, yes, no))
+    return error;
+  return name;
 }
 
 Expected<std::string> FlowNode::integers(llvm::ArrayRef<int64_t> values,

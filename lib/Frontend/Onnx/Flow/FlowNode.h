@@ -56,11 +56,17 @@ public:
   llvm::Error setAlias(size_t output, const std::string &of);
   llvm::Error alias(const std::string &name, const std::string &of);
 
-  /// Runs all nodes of an expansion.
-  llvm::Error run(const Expansion &expansion);
+  /// Runs all nodes of an expansion, whose results count where `condition`, a
+  /// boolean number, is true; always if it is empty.
+  llvm::Error run(const Expansion &expansion,
+                  const std::string &condition = {});
   /// Runs one made node and gives the name of its result.
   llvm::Expected<std::string> make(const char *op, Names inputs,
                                    std::vector<onnx::AttributeProto> = {});
+  /// Gives the name of a choice between two tensors.
+  llvm::Expected<std::string> choose(const std::string &condition,
+                                     const std::string &yes,
+                                     const std::string &no);
   /// A constant of 64-bit integers.
   llvm::Expected<std::string> integers(llvm::ArrayRef<int64_t> values,
                                        bool scalar = false,
@@ -73,13 +79,11 @@ public:
   llvm::Expected<std::string> element(const std::string &name, int64_t at,
                                       int64_t axis);
 
-  /// Nodes so far whose run-time indices may end a run.
-  size_t faults() const { return flow.faults; }
   Model &owner() { return model; }
 
 private:
   const onnx::AttributeProto *find(llvm::StringRef name) const;
-  llvm::Error runOne(const FlatNode &inner);
+  llvm::Error setGuard(const std::string &condition);
 
   Flow &flow;
   Model &model;

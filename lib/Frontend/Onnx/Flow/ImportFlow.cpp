@@ -2,7 +2,8 @@
 //
 // What the importer offers to Flow.
 
-#include "Largest.h"
+#include "lib/Frontend/Onnx/Extents/Join.h"
+#include "lib/Frontend/Onnx/Extents/NumberRange.h"
 #include "lib/Frontend/Onnx/Importer.h"
 #include "lib/Frontend/Onnx/Sources.h"
 #include "lib/Frontend/Onnx/Tensors.h"
@@ -82,7 +83,43 @@ Expected<std::optional<int64_t>> Importer::atMost(const std::string &name) {
   Expected<Value> value = lookup(name);
   if (!value)
     return value.takeError();
-  return *value ? largestOf(*value) : std::nullopt;
+  return rangeOf(*value, extents).most;
+}
+
+Error Importer::choose(const std::string &name, const std::string &condition,
+                       const std::string &yes, const std::string &no) {
+  SmallVector<Value> operands;
+  for (const std::string &operand : {condition, yes, no}) {
+    Expected<Value> value = lookup(operand);
+    if (!value)
+      return value.takeError();
+    operands.push_back(*value);
+  }
+  if (!llvm::all_of(operands, [](Value value) { return value; }))
+    return makeError(ErrorClass::Unsupported,
+                     "it depends on an unsupported node");
+  if (!(model.narrow.find(yes) == model.narrow.find(no)))
+    return makeError(ErrorClass::Unsupported, "the types differ");
+  Emitter emitter(builder, nameLoc(name), options.maxElements, model.budget,
+                  model.useHost);
+  Value chosen = chooseWithExtents(emitter, extents, operands[0], operands[1],
+                                   operands[2]);
+  if (emitter.failed() || !chosen)
+    return makeError(emitter.errorClass(), "{}", emitter.errorMessage());
+  model.narrow.set(name, model.narrow.find(yes));
+  define(name, chosen);
+  return Error::success();
+}
+
+Error Importer::setGuard(const std::string &condition) {
+  guard = nullptr;
+  if (condition.empty())
+    return Error::success();
+  Expected<Value> value = lookup(condition);
+  if (!value)
+    return value.takeError();
+  guard = *value;
+  return Error::success();
 }
 
 std::string Importer::remedy(const std::string &name) {

@@ -17,7 +17,7 @@ namespace {
 
 class Loop {
 public:
-  explicit Loop(FlowNode &n) : n(n), faults(n.faults()) {
+  explicit Loop(FlowNode &n) : n(n) {
     for (size_t i = 2; i < n.flat().inputs.size(); ++i)
       rounds.carried.push_back(n.flat().inputs[i]);
   }
@@ -131,7 +131,8 @@ private:
     Names operands = {number, yes};
     operands.insert(operands.end(), rounds.carried.begin(),
                     rounds.carried.end());
-    return expandBody(n, "body", "round" + std::to_string(round), operands);
+    return expandBody(n, "body", "round" + std::to_string(round), operands,
+                      going);
   }
 
   /// No round runs: what the first one would collect, without its part.
@@ -194,11 +195,6 @@ private:
     ran.push_back(going.empty() ? yes : going);
     if (going.empty())
       return Error::success();
-    if (n.faults() != faults)
-      return makeError(ErrorClass::Unsupported,
-                       "the condition depends on run-time data, and the body "
-                       "reads at run-time indices, which must not be read "
-                       "after the last round");
     for (size_t i = 0; i < before.size(); ++i) {
       if (rounds.carried[i] == before[i])
         continue;
@@ -238,7 +234,6 @@ private:
   }
 
   FlowNode &n;
-  const size_t faults;
   Rounds rounds;
   int64_t most = std::numeric_limits<int64_t>::max();
   bool over = false;

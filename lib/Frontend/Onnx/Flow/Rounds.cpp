@@ -12,7 +12,8 @@ using llvm::Expected;
 Expected<Expansion> ashlar::frontend::expandBody(FlowNode &n,
                                                  llvm::StringRef attribute,
                                                  llvm::StringRef place,
-                                                 const Names &operands) {
+                                                 const Names &operands,
+                                                 const std::string &condition) {
   Expected<const onnx::GraphProto *> graph = n.graph(attribute);
   if (!graph)
     return graph.takeError();
@@ -26,7 +27,7 @@ Expected<Expansion> ashlar::frontend::expandBody(FlowNode &n,
       expandGraph(n.owner(), n.flat(), **graph, prefix, operands);
   if (!body)
     return body;
-  if (Error error = n.run(*body))
+  if (Error error = n.run(*body, condition))
     return error;
   return body;
 }
@@ -91,10 +92,13 @@ Expected<std::string> ashlar::frontend::choose(FlowNode &n,
   Expected<OperandKind> left = n.kind(yes), right = n.kind(no);
   if (!left || !right)
     return joinErrors(left.takeError(), right.takeError());
-  if (left->shape != right->shape || left->elementType != right->elementType)
-    return makeError(ErrorClass::Unsupported,
-                     "the condition depends on run-time data, and {} has "
-                     "another shape or type where it is false",
-                     what.str());
-  return n.make("Where", {condition, yes, no});
+  Expected<std::string> chosen = n.choose(condition, yes, no);
+  if (chosen)
+    return chosen;
+  Error error = chosen.takeError();
+  const ErrorClass kind = support::classify(error);
+  return makeError(kind,
+                   "the condition depends on run-time data, and {} has another "
+                   "shape or type where it is false: {}",
+                   what.str(), llvm::toString(std::move(error)));
 }

@@ -20,10 +20,12 @@ struct Rounds {
 };
 
 /// The graph `attribute` of the node for `operands`; `place` tells the bodies
-/// of one node apart.
+/// of one node apart. Its results count where `condition`, a boolean number, is
+/// true; always if it is empty.
 llvm::Expected<Expansion> expandBody(FlowNode &n, llvm::StringRef attribute,
                                      llvm::StringRef place,
-                                     const Names &operands);
+                                     const Names &operands,
+                                     const std::string &condition = {});
 
 /// One round of a body whose results, from `first` on, are carried values and
 /// then parts.
@@ -35,7 +37,8 @@ llvm::Error setRounds(FlowNode &n, const Rounds &rounds,
                       llvm::ArrayRef<int64_t> axes);
 
 /// `yes` where the boolean `condition` is true, else `no`; unsupported if they
-/// are not tensors of one type and shape. `what` names them.
+/// are not tensors of one type that differ in one extent at most. `what` names
+/// them.
 llvm::Expected<std::string> choose(FlowNode &n, const std::string &condition,
                                    const std::string &yes,
                                    const std::string &no, llvm::StringRef what);

@@ -3,6 +3,7 @@
 // Attention and rotary positions.
 
 #include "Heads.h"
+#include "Unread.h"
 
 #include "lib/Frontend/Onnx/Registry.h"
 
@@ -15,10 +16,8 @@ using namespace ashlar::nn;
 
 namespace {
 
-constexpr double kMasked = -std::numeric_limits<double>::infinity();
-
 Value maskWhere(Node &n, Value kept, Type element) {
-  return n.where(kept, n.splat(0, element), n.splat(kMasked, element));
+  return n.where(kept, n.splat(0, element), n.splat(kExcluded, element));
 }
 
 /// The operand as terms of the scores; what it is too short for is masked.
@@ -35,7 +34,7 @@ Value givenMask(Node &n, Value mask, int64_t keys, Type element) {
     return mask;
   Shape low(rankOf(mask), 0), high(rankOf(mask), 0);
   high.back() = missing;
-  return n.pad(mask, low, high, PadMode::Constant, kMasked);
+  return n.pad(mask, low, high, PadMode::Constant, kExcluded);
 }
 
 struct Heads {
@@ -114,11 +113,9 @@ SmallVector<Value> maskTerms(Node &n, const Heads &h, bool causal,
   return terms;
 }
 
-/// Keys and values become zero where no query reads them. Their weights are
-/// zero anyway, but elements share exponents in block floating point: what a
-/// mask excludes must not take bits from its neighbours. A past holds the
-/// model's own rows and is large, so it stays as it is, and so does a cache
-/// with rows at run-time places.
+/// Keys and values become zero where no query reads them (Unread.h). A past
+/// holds the model's own rows and is large, so it stays as it is, and so does a
+/// cache with rows at run-time places.
 void clearUnread(Node &n, Heads &h, ArrayRef<Value> terms, bool keysToo) {
   const bool masked = n.hasInput(3) || h.lengths;
   if (!masked || h.pastKey || n.failed() || !h.v || h.v.getDefiningOp<TakeOp>())
@@ -130,18 +127,12 @@ void clearUnread(Node &n, Heads &h, ArrayRef<Value> terms, bool keysToo) {
     return;
   Shape shape(4 - rankOf(sum), 1);
   llvm::append_range(shape, shapeOf(sum));
-  Value best = n.reduce(ReduceKind::Max, n.reshape(sum, shape), {1, 2},
-                        /*keepdims=*/true);
-  if (!best || (shape[3] != 1 && shape[3] != shapeOf(h.k)[2]) ||
+  if ((shape[3] != 1 && shape[3] != shapeOf(h.k)[2]) ||
       (shape[0] != 1 && shape[0] != shapeOf(h.k)[0]))
     return;
-  const Type element = elementOf(h.k);
-  Value read =
-      n.compare(CompareKind::Greater, best, n.splat(kMasked, elementOf(best)));
-  if (auto known = integersOf(read))
-    if (llvm::all_of(*known, [](int64_t one) { return one != 0; }))
-      return;
-  read = n.transpose(n.cast(read, element), {0, 1, 3, 2});
+  Value read = keysRead(n, n.reshape(sum, shape), {1}, elementOf(h.k));
+  if (!read)
+    return;
   if (keysToo)
     h.k = n.binary<MulOp>(h.k, read);
   h.v = n.binary<MulOp>(h.v, read);
@@ -181,7 +172,8 @@ Value withoutEmptyRows(Node &n, Value masked, Value probabilities) {
     return nullptr;
   const Type element = elementOf(masked);
   Value best = n.reduce(ReduceKind::Max, masked, {3}, /*keepdims=*/true);
-  Value any = n.compare(CompareKind::Greater, best, n.splat(kMasked, element));
+  Value any =
+      n.compare(CompareKind::Greater, best, n.splat(kExcluded, element));
   return n.where(any, probabilities, n.splat(0, element));
 }
 

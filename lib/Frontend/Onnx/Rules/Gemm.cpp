@@ -2,6 +2,8 @@
 //
 // Matrix products.
 
+#include "Factor.h"
+#include "Unread.h"
 #include "lib/Frontend/Onnx/Registry.h"
 
 using namespace ashlar;
@@ -46,6 +48,9 @@ void matmul(Node &n) {
     n.setOutput(0, y);
     return;
   }
+  b = withoutUnread(n, a, b);
+  if (!b)
+    return;
   bool rowVector = rankOf(a) == 1, columnVector = rankOf(b) == 1;
   if (rowVector)
     a = n.reshape(a, {1, shapeOf(a)[0]});
@@ -61,12 +66,6 @@ void matmul(Node &n) {
     y = n.reshape(y, shape);
   }
   n.setOutput(0, y);
-}
-
-Value scaled(Node &n, Value x, double factor) {
-  if (!x || factor == 1.0)
-    return x;
-  return n.binary<MulOp>(x, n.splat(factor, elementOf(x)));
 }
 
 void gemm(Node &n) {

@@ -11,9 +11,17 @@ using namespace ashlar::nn;
 
 namespace {
 
-/// Records an error unless every index lies in [-size, size).
+bool areInside(ArrayRef<int64_t> indices, int64_t size) {
+  return llvm::all_of(
+      indices, [&](int64_t index) { return index >= -size && index < size; });
+}
+
+/// Records an error unless every index lies in [-size, size), or only the run
+/// knows whether it is read.
 bool checkIndices(Node &n, ArrayRef<int64_t> indices, int64_t size,
                   int64_t axis, Value x) {
+  if (n.isGuarded())
+    return true;
   for (int64_t index : indices)
     if (index < -size || index >= size) {
       n.malformed("index {} is out of range for dimension {} of {}", index,
@@ -69,7 +77,11 @@ void gather(Node &n) {
   if (n.failed())
     return;
   Shape shape = gatherShape(x, axis, where);
-  if (!constantOf(where) && !isFloatElement(where)) {
+  const auto known = integersOf(where);
+  const bool open =
+      !constantOf(where) ||
+      (n.isGuarded() && known && !areInside(*known, shapeOf(x)[axis]));
+  if (open && !isFloatElement(where)) {
     n.setOutput(0, n.reshape(takeMerged(n, x, axis, where), shape));
     return;
   }

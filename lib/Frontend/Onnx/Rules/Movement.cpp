@@ -2,6 +2,8 @@
 //
 // Operators that give the same elements another shape or order.
 
+#include "lib/Frontend/Onnx/Extents/RunTimeShape.h"
+#include "lib/Frontend/Onnx/Extents/ShapeEntries.h"
 #include "lib/Frontend/Onnx/Registry.h"
 
 using namespace ashlar;
@@ -57,10 +59,36 @@ std::optional<Shape> resolveShape(Node &n, Value x, ArrayRef<int64_t> wanted,
   return shape;
 }
 
+/// A shape with one entry that is known at run time: it is what is left. If
+/// -1 asks for that, the entry has to be the extent of the operand.
+std::optional<SmallVector<int64_t>> openShape(Node &n) {
+  SmallVector<int64_t> wanted;
+  std::optional<size_t> open;
+  const SmallVector<ShapeEntry> entries = shapeEntries(n, 1);
+  for (auto [i, entry] : llvm::enumerate(entries)) {
+    wanted.push_back(entry.known.value_or(-1));
+    if (entry.known)
+      continue;
+    if (open)
+      return n.constantIntegers(1, "shape");
+    open = i;
+  }
+  if (n.failed() || !open || llvm::count(wanted, -1) == 1)
+    return wanted;
+  const NumberRange range = n.rangeOf(entries[*open].value);
+  if (!n.extentOf(0) || !range.most || *range.most < 1)
+    return n.constantIntegers(1, "shape");
+  wanted[*open] = *range.most;
+  return wanted;
+}
+
 void reshape(Node &n) {
   bool allowZero = n.getInt("allowzero", 0);
   Value x = n.input(0);
-  std::optional<SmallVector<int64_t>> wanted = n.constantIntegers(1, "shape");
+  std::optional<SmallVector<int64_t>> wanted =
+      x && n.hasInput(1) && !constantOf(n.input(1))
+          ? openShape(n)
+          : n.constantIntegers(1, "shape");
   if (!x || !wanted)
     return;
   if (std::optional<Shape> shape = resolveShape(n, x, *wanted, allowZero))
@@ -146,6 +174,8 @@ void transpose(Node &n) {
 
 void expand(Node &n) {
   Value x = n.input(0);
+  if (x && n.hasInput(1) && !constantOf(n.input(1)))
+    return expandAtRunTime(n);
   std::optional<SmallVector<int64_t>> wanted = n.constantIntegers(1, "shape");
   if (!x || !wanted)
     return;
@@ -247,14 +277,21 @@ std::vector<OperatorRow> ashlar::frontend::movementRows() {
       {"Reshape",
        {5, 13, 14, 19, 21, 23, 24, 25},
        reshape,
-       "one operation; 0, -1 and `allowzero`; the shape must be constant"},
+       "one operation; 0, -1 and `allowzero`; at most one entry may be known "
+       "at run "
+       "time, as a data-dependent extent or as what is left"},
       {"Flatten", {1, 9, 11, 13, 21, 23, 24, 25}, flattenToMatrix, shapes},
       {"Squeeze", {1, 11}, squeeze<false>, shapes},
       {"Squeeze", {13, 21, 23, 24, 25}, squeeze<true>, constantAxes},
       {"Unsqueeze", {1, 11}, unsqueeze<false>, shapes},
       {"Unsqueeze", {13, 21, 23, 24, 25}, unsqueeze<true>, constantAxes},
       {"Transpose", {1, 13, 21, 23, 24, 25}, transpose, "one operation"},
-      {"Expand", {8, 13}, expand, "one operation; the shape must be constant"},
+      {"Expand",
+       {8, 13},
+       expand,
+       "one operation; an extent that is known at run time needs a bound, and "
+       "the "
+       "result has a run-time extent"},
       {"Tile",
        {6, 13},
        tile,

@@ -134,6 +134,21 @@ Value scatterAnywhere(Node &n, Value data, Value updates, Value rows,
   return self ? all : combine(n, kind, data, all);
 }
 
+/// Constant indices into axes of these extents, one after the other; nothing if
+/// some are outside and only the run knows whether they are used.
+std::optional<SmallVector<int64_t>> knownIndices(Node &n, Value indices,
+                                                 ShapeRef extents) {
+  std::optional<SmallVector<int64_t>> known = integersOf(indices);
+  if (!known || !n.isGuarded())
+    return known;
+  for (auto [i, index] : llvm::enumerate(*known)) {
+    const int64_t extent = extents[i % extents.size()];
+    if (index < -extent || index >= extent)
+      return std::nullopt;
+  }
+  return known;
+}
+
 Value scatterRows(Node &n, Value data, Value updates, Value rows,
                   Combine kind) {
   if (n.failed() || !data || !updates || !rows)
@@ -248,7 +263,7 @@ void scatterElements(Node &n) {
                   typeText(data));
       return;
     }
-  const std::optional<SmallVector<int64_t>> known = integersOf(indices);
+  const auto known = knownIndices(n, indices, shape[axis]);
   Value rows = known ? knownFlatRows(n, *known, shapeOf(indices), shape, axis)
                      : flatRows(n, indices, shape, axis);
   Value y =
@@ -314,7 +329,7 @@ void scatterND(Node &n) {
   const int64_t height = elementCount(shape.take_front(depth)),
                 inner = elementCount(rest),
                 count = elementCount(shapeOf(indices).drop_back());
-  const std::optional<SmallVector<int64_t>> known = integersOf(indices);
+  const auto known = knownIndices(n, indices, shape.take_front(depth));
   Value rows = known && n.reserve(count, 2 * sizeof(int64_t))
                    ? knownTupleRows(n, *known, shape.take_front(depth))
                    : tupleRows(n, indices, shape.take_front(depth));

@@ -2,6 +2,7 @@
 //
 // Constants and what is known about shapes.
 
+#include "lib/Frontend/Onnx/Extents/RunTimeShape.h"
 #include "lib/Frontend/Onnx/Registry.h"
 
 #include "dialects/NN/NNElements.h"
@@ -83,9 +84,9 @@ void constant(Node &n) {
 
 /// One element repeated.
 void constantOfShape(Node &n) {
-  auto sizes = n.constantIntegers(0, "shape");
   mlir::ElementsAttr value = n.getTensor("value");
-  if (!sizes || n.failed())
+  Value shape = n.input(0);
+  if (!shape || n.failed())
     return;
   mlir::Builder b(n.context());
   if (!value)
@@ -95,10 +96,16 @@ void constantOfShape(Node &n) {
     n.malformed("value has {} elements, expected 1", type.getNumElements());
     return;
   }
-  n.setOutput(0, n.fill(value, *sizes));
+  if (!constantOf(shape))
+    return fillAtRunTime(n, value);
+  if (auto sizes = n.constantIntegers(0, "shape"))
+    n.setOutput(0, n.fill(value, *sizes));
 }
 
 void range(Node &n) {
+  for (size_t i = 0; i < 2; ++i)
+    if (n.hasInput(i) && !constantOf(n.input(i)))
+      return rangeAtRunTime(n);
   auto start = n.constantNumber(0, "start"),
        limit = n.constantNumber(1, "limit"),
        delta = n.constantNumber(2, "delta");
@@ -143,7 +150,12 @@ std::vector<OperatorRow> ashlar::frontend::shapeRows() {
       {"ConstantOfShape",
        {9, 20, 21, 23, 24, 25},
        constantOfShape,
-       "a constant; the shape must be constant"},
-      {"Range", {11}, range, "a constant; the operands must be constant"},
+       "a constant; an extent that is known at run time needs a bound, and the "
+       "result has a run-time extent"},
+      {"Range",
+       {11},
+       range,
+       "a constant; a start or limit that is known at run time needs a bound, "
+       "and the result has a run-time extent"},
   };
 }

@@ -4,6 +4,7 @@
 // positions.
 
 #include "../Heads.h"
+#include "../Unread.h"
 
 #include "lib/Frontend/Onnx/Registry.h"
 
@@ -15,8 +16,6 @@ using namespace ashlar::frontend;
 using namespace ashlar::nn;
 
 namespace {
-
-constexpr double kMasked = -std::numeric_limits<double>::infinity();
 
 /// [batch, length, heads * size] as [batch, length, heads, size].
 Value apart(Node &n, Value x, int64_t heads) {
@@ -101,7 +100,7 @@ Value causalTerms(Node &n, const Attention &a, int64_t keys, Type element) {
     kept = n.logical(LogicalKind::And, kept,
                      n.compare(CompareKind::GreaterOrEqual, key,
                                n.binary<SubOp>(own, number(n, a.window - 1))));
-  return n.where(kept, n.splat(0, element), n.splat(kMasked, element));
+  return n.where(kept, n.splat(0, element), n.splat(kExcluded, element));
 }
 
 /// Probabilities; a logit next to the scores takes its share and goes.
@@ -262,7 +261,7 @@ Value rotaryPositions(Node &n, Value given, int64_t batch, int64_t length) {
   return n.reshape(positions, {batch, length});
 }
 
-void rotaryEmbedding(Node &n) {
+void contribRotary(Node &n) {
   Value x = n.input(0), cosines = n.input(2), sines = n.input(3);
   const bool interleaved = n.getInt("interleaved", 0) != 0;
   int64_t heads = n.getInt("num_heads", 0);
@@ -404,7 +403,7 @@ std::vector<OperatorRow> ashlar::frontend::cachedAttentionRows() {
        domain},
       {"RotaryEmbedding",
        {1},
-       rotaryEmbedding,
+       contribRotary,
        "products with rows of the tables; positions may be known at run time",
        domain},
   };

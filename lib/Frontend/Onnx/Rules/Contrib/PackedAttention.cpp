@@ -134,7 +134,7 @@ bool joinPast(Node &n, Value parts[3]) {
   return !n.failed();
 }
 
-void attention(Node &n) {
+void packedAttention(Node &n) {
   const int64_t heads = n.getInt("num_heads", 0);
   const SmallVector<int64_t> widths = n.getInts("qkv_hidden_sizes");
   const bool causal = n.getInt("unidirectional", 0) != 0;
@@ -233,7 +233,7 @@ std::vector<OperatorRow> ashlar::frontend::packedAttentionRows() {
   return {
       {"Attention",
        {1},
-       attention,
+       packedAttention,
        "a product for all projections, then as Attention of ONNX; lengths or "
        "flags as the mask; no buffers and no rotary positions",
        domain},

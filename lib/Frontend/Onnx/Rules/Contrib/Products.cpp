@@ -5,6 +5,7 @@
 #include "Activations.h"
 #include "Experts.h"
 #include "lib/Frontend/Onnx/Registry.h"
+#include "lib/Frontend/Onnx/Rules/Factor.h"
 #include "lib/Frontend/Onnx/Rules/QuantizeParameters.h"
 
 using namespace ashlar;
@@ -22,11 +23,6 @@ Value turned(Node &n, Value x, bool exchange) {
     perm.push_back(i);
   std::swap(perm[perm.size() - 1], perm[perm.size() - 2]);
   return n.transpose(x, perm);
-}
-
-Value scaled(Node &n, Value x, double factor) {
-  return !x || factor == 1 ? x
-                           : n.binary<MulOp>(x, n.splat(factor, elementOf(x)));
 }
 
 void fusedMatMul(Node &n) {

@@ -51,7 +51,7 @@ Type typeOfInput(Node &n, size_t i) {
 }
 
 template <class OpTy>
-void binary(Node &n) {
+void quantisedBinary(Node &n) {
   Value y = n.binary<OpTy>(dequantised(n, 0), dequantised(n, 3));
   n.setOutput(0, quantised(n, y, 6, typeOfInput(n, 0)));
 }
@@ -142,8 +142,8 @@ std::vector<OperatorRow> ashlar::frontend::qlinearRows() {
   constexpr const char *domain = "com.microsoft",
                        *note = "its formula in binary32; parameters per tensor";
   return {
-      {"QLinearAdd", {1}, binary<AddOp>, note, domain},
-      {"QLinearMul", {1}, binary<MulOp>, note, domain},
+      {"QLinearAdd", {1}, quantisedBinary<AddOp>, note, domain},
+      {"QLinearMul", {1}, quantisedBinary<MulOp>, note, domain},
       {"QLinearLeakyRelu", {1}, leakyRelu, note, domain},
       {"QLinearSigmoid", {1}, sigmoid, note, domain},
       {"QLinearSoftmax", {1}, softmax, note, domain},
