@@ -84,9 +84,9 @@ public:
     StationaryCycles prediction;
     int64_t group = std::max<int64_t>(machine.psum.banks / 2, 1) *
                     static_cast<int64_t>(machine.psum.entriesPerBank);
-    prediction.weights =
-        patternCycles ? *patternCycles
-                      : stream(product, group, positions, passes, w.bytes());
+    prediction.weights = patternCycles
+                             ? *patternCycles
+                             : stream(product, group, positions, passes);
     ProductShape moved = product;
     moved.weightsMove = true;
     int64_t columns = llvm::divideCeil(positions, machine.pe.columns);
@@ -94,7 +94,8 @@ public:
     for (const auto &chunk : analysis::planStationary(moved, machine))
       for (const auto &tile : chunk.tiles)
         prediction.activations +=
-            columns * tileCycles(chunk.cols * passes, tile.rows, x.bytes());
+            columns *
+            tileCycles(streamCycles(chunk.cols, passes), tile.rows, x.bytes());
     if (blocks)
       prediction.blocks = prediction.activations + blockCycles();
     prediction.activations += turnCycles();
@@ -102,6 +103,15 @@ public:
   }
 
 private:
+  /// A stream of `steps` positions, of either operand.
+  int64_t streamCycles(int64_t steps, int64_t passes) const {
+    machine::PeStreamShape shape;
+    shape.positions = static_cast<uint64_t>(steps);
+    shape.passes = static_cast<uint64_t>(passes);
+    shape.narrow = analysis::isNarrow(x, w, machine);
+    return static_cast<int64_t>(machine::peSteps(machine, shape).cycles);
+  }
+
   /// A stream and the load of a tile.
   int64_t tileCycles(int64_t stream, int64_t rows, int64_t bytes) const {
     return static_cast<int64_t>(machine::peTile(
@@ -110,13 +120,14 @@ private:
 
   /// Weights stationary: every tile is loaded once per group of positions.
   int64_t stream(const ProductShape &shape, int64_t group, int64_t steps,
-                 int64_t passes, int64_t bytes) const {
+                 int64_t passes) const {
     int64_t cycles = 0;
     for (const auto &column : analysis::planStationary(shape, machine))
       for (const auto &tile : column.tiles)
         for (int64_t at = 0; at < steps; at += group)
-          cycles += tileCycles(std::min(group, steps - at) * passes, tile.rows,
-                               bytes);
+          cycles +=
+              tileCycles(streamCycles(std::min(group, steps - at), passes),
+                         tile.rows, w.bytes());
     return cycles;
   }
 
