@@ -110,6 +110,11 @@ def ISA_PeMatmulOp : ISA_Op<"PeMatmul", "pe.matmul", 0x22, ["pe"]> {
     of dimension 2 at once, one for each copy of the operand. The sums are the
     same.
 
+    With `narrow` both operands are mantissas of at most `pe.narrow_bits` bits,
+    and a step takes two neighbours of dimension 2 at once (with `pattern` for
+    each copy): cells multiply both by their word and have a sum for each. The
+    sums are the same.
+
     Example: `isa.pe.matmul(rows = 16, cols = 4, type = bfp, mantissa = 8, range = 7, n2 = 9, stride2 = 1, psumStride2 = 1, hi0 = 1, hi1 = 1, hi2 = 9)`
   }];
   let isaWords = 9;
@@ -147,9 +152,10 @@ def ISA_PeMatmulOp : ISA_Op<"PeMatmul", "pe.matmul", 0x22, ["pe"]> {
     USince<3, "skip", 4, 3, 60, "pixels", "row groups: pixels left out between those of two results">,
     E<"window", 1, ISA_Window, 2, 53, "what the moving operand promises to be">,
     S<"zero", 9, 2, 54, "element", "mode int: zero point of i8 or u8 elements">,
-    FlagSince<3, "pattern", 2, 63, "the active set has N:M weights">
+    FlagSince<3, "pattern", 2, 63, "the active set has N:M weights">,
+    FlagSince<4, "narrow", 8, 60, "narrow operands: cells multiply two elements">
   ];
-  let isaReserved = [Reserved<6, 60, 4>, Reserved<7, 60, 4>, Reserved<8, 60, 4>];
+  let isaReserved = [Reserved<6, 60, 4>, Reserved<7, 60, 4>, Reserved<8, 61, 3>];
   let isaOperands = [
     Rows<"", Read, "operand", Loops3, via="moving">,
     ScaledBy,

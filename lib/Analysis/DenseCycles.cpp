@@ -124,7 +124,7 @@ private:
                                        machine, static_cast<uint64_t>(count)));
   }
   /// Steps and cycles of a stream; `pattern`: through N:M weights.
-  int64_t stepsOf(const Box &box, bool pattern) const;
+  machine::PeSteps stepsOf(const Box &box, bool pattern) const;
   uint64_t groupsOf(bool pattern) const;
   int64_t streamOf(const Box &box, bool pattern) const;
   int64_t drainOf(const Box &box, int64_t columns) const;
@@ -140,6 +140,7 @@ private:
   std::vector<Run> groups;
   size_t started = 0;        ///< groups so far
   bool pointwise = false;    ///< positions follow each other in the input
+  bool narrow = false;       ///< cells may take two positions at a time
   bool usesPattern = false;  ///< tiles that have it are N:M weights
   bool afterPattern = false; ///< the last stream was through N:M weights
   State state;
@@ -154,6 +155,7 @@ DensePipeline::DensePipeline(npu::PeConvOp conv, int64_t rows,
   const StorageType x = activationStorage(conv), w = weightStorage(conv);
   passes = static_cast<int64_t>(
       machine::pePasses(machine, x.digitBits(), w.digitBits()));
+  narrow = isNarrow(x, w, machine);
   weightBytes = w.bytes();
   xBytes = x.bytes();
   stride = conv.getStrides().back();
@@ -215,14 +217,18 @@ int64_t DensePipeline::accesses(const Box &box, int64_t bytes, int64_t step,
   return static_cast<int64_t>(machine::portAccesses(machine, pattern));
 }
 
-int64_t DensePipeline::stepsOf(const Box &box, bool pattern) const {
+machine::PeSteps DensePipeline::stepsOf(const Box &box, bool pattern) const {
   const int64_t pixels = llvm::divideCeilSigned(box.width, lanes);
-  if (!pattern)
-    return box.rows * pixels;
   const int64_t rows = pointwise ? 1 : box.rows;
-  return static_cast<int64_t>(
-      machine::patternSteps(machine, static_cast<uint64_t>(rows),
-                            static_cast<uint64_t>(box.rows / rows * pixels)));
+  machine::PeStreamShape shape;
+  shape.rows = static_cast<uint64_t>(rows);
+  shape.positions = static_cast<uint64_t>(box.rows / rows * pixels);
+  shape.passes = static_cast<uint64_t>(passes);
+  shape.groups = static_cast<uint64_t>(lanes);
+  shape.advance = lanes > 1 ? static_cast<uint64_t>(stride) : 1;
+  shape.pattern = pattern;
+  shape.narrow = narrow;
+  return machine::peSteps(machine, shape);
 }
 
 uint64_t DensePipeline::groupsOf(bool pattern) const {
@@ -233,11 +239,8 @@ uint64_t DensePipeline::groupsOf(bool pattern) const {
 int64_t DensePipeline::streamOf(const Box &box, bool pattern) const {
   // A partition gives a pixel to every `turns`-th result of a row.
   const int64_t common = std::gcd(lanes, stride), turns = lanes / common;
-  const auto steps = static_cast<uint64_t>(stepsOf(box, pattern));
   return std::max(
-      static_cast<int64_t>(machine::peStream(
-          machine, steps, static_cast<uint64_t>(passes), groupsOf(pattern),
-          lanes > 1 ? static_cast<uint64_t>(stride) : 1)),
+      static_cast<int64_t>(stepsOf(box, pattern).cycles),
       claim(passes * accesses(box, xBytes, stride / common,
                               llvm::divideCeilSigned(box.width, turns))));
 }
@@ -294,7 +297,9 @@ void DensePipeline::addGroup(const ColumnTile &column,
     const int64_t drain = drainOf(box, column.cols);
     // A drain of neighbours in PSUM follows its stream by a row.
     const int64_t early =
-        lanes > 1 || drained > 1 ? 0 : stepsOf(box, patternEnds) - 1;
+        lanes > 1 || drained > 1
+            ? 0
+            : static_cast<int64_t>(stepsOf(box, patternEnds).steps) - 1;
     state.actFree = std::max(state.actFree, streamed + skew - early) + drain;
     state.cycles.drain += drain;
   }

@@ -192,8 +192,7 @@ PlanCost::PlanCost(const TileProblem &problem, const TilePlan &plan,
                    const machine::Description &machine)
     : problem(problem), plan(plan), scatter(scatter), machine(machine),
       geometry(plan.geometry(problem)) {
-  passes =
-      machine::pePasses(machine, problem.activationBits, problem.weightBits);
+  passes = problem.passes(machine);
   for (const UnitClass &own : unitClasses(plan, machine))
     steps.push_back(machine::tileStep(
         machine, own.lanes, plan.images * own.rows, own.cols, plan.cols));

@@ -263,9 +263,7 @@ public:
       : problem(problem), units(units), full(full), times(times),
         machine(machine), geometry(plan.geometry(problem)),
         stride(plan.images * plan.rows * plan.cols),
-        passes(machine::pePasses(machine, problem.activationBits,
-                                 problem.weightBits)),
-        images(plan.images) {}
+        passes(problem.passes(machine)), images(plan.images) {}
 
   /// Cycles to expect of the channel `channel` under `slices`.
   int64_t channel(llvm::ArrayRef<SliceCount> slices, int64_t channel) const {

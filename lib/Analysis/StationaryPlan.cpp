@@ -402,7 +402,7 @@ bool mayKeepActivations(Operation *op, const machine::Description &machine) {
 static numerics::BlockFormat weightFormatOf(Operation *op) {
   StorageType type = weightStorage(op);
   if (!type.encoded) {
-    type.format.mantissa = type.digitBits();
+    type.format.mantissa = type.storedBits();
     type.format.block = numerics::BlockFormat::kAxis;
     type.format.range = 0;
   }

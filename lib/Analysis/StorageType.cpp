@@ -4,12 +4,20 @@
 
 #include "ashlar/Analysis/StorageType.h"
 
+#include "ashlar/Machine/Cycles.h"
 #include "dialects/BFP/BFPTypes.h"
 #include "mlir/IR/Value.h"
 
 using namespace mlir;
 
 namespace ashlar::analysis {
+
+bool isNarrow(const StorageType &moving, const StorageType &stationary,
+              const machine::Description &machine) {
+  return moving.encoded && stationary.encoded &&
+         machine::isNarrow(machine, moving.format.mantissa,
+                           stationary.format.mantissa);
+}
 
 static std::optional<support::ElementType> integerType(IntegerType type) {
   using E = support::ElementType;

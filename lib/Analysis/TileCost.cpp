@@ -222,9 +222,7 @@ private:
     machine::TileStep step =
         machine::tileStep(machine, machine.sparse.lanes,
                           plan.images * plan.rows, plan.cols, plan.cols);
-    int64_t period =
-        static_cast<int64_t>(step.steps) *
-        machine::pePasses(machine, problem.activationBits, problem.weightBits);
+    int64_t period = static_cast<int64_t>(step.steps) * problem.passes(machine);
     auto perStep = static_cast<int64_t>(step.coefficients);
     int64_t rounds = plan.rounds(problem, unitsOf(plan));
     int64_t steps = 0, drain = 0;

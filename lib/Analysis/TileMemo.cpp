@@ -23,7 +23,8 @@ public:
     digest.add(problem.depth.taps).add(problem.depth.width);
     digest.add(problem.part).add(problem.elementBytes).add(problem.cellBlock);
     digest.add(problem.resultBytes).add(problem.residualBytes);
-    digest.add(problem.activationBits).add(problem.weightBits);
+    digest.add(problem.weightBits);
+    digest.add(problem.activationDigits).add(problem.weightDigits);
     digest.add(problem.unitsAdd).add(problem.function);
     digest.add(problem.issuesZeros).add(problem.biasInSums);
     digest.add(problem.handOver);

@@ -276,10 +276,12 @@ TileProblem tileProblem(Operation *op, const EncodedWeights &weights,
   problem.function = drainFunction(op);
   problem.elementBytes = x.bytes();
   problem.resultBytes = storageOf(op->getResult(0)).bytes();
-  problem.activationBits = x.digitBits();
   // Coefficients of integers have no zero point, whatever the array stores.
-  problem.weightBits = x.encoded ? product.weightFormat.mantissa
-                                 : storageOf(op->getOperand(1)).digitBits();
+  const StorageType w =
+      x.encoded ? weightStorage(op) : storageOf(op->getOperand(1));
+  problem.weightBits = w.storedBits();
+  problem.activationDigits = x.digitBits();
+  problem.weightDigits = w.digitBits();
   problem.cellBlock = x.encoded ? cellPlane(x.format, machine) : 0;
   // Integers stay in one tile each: no one adds what units have.
   problem.unitsAdd =
@@ -532,8 +534,7 @@ bool kernelsAlternate(const TileProblem &problem, const TilePlan &plan,
   if (machine.sparse.accumulateLatency <= 1 || plan.scatter ||
       problem.issuesZeros)
     return false;
-  uint64_t passes =
-      machine::pePasses(machine, problem.activationBits, problem.weightBits);
+  uint64_t passes = problem.passes(machine);
   return llvm::any_of(unitClasses(plan, machine), [&](const UnitClass &units) {
     return machine::kernelsAlternate(machine,
                                      machine::tileStep(machine, units.lanes,

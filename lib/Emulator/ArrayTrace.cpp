@@ -76,24 +76,18 @@ struct Place {
 
 static Place placeOf(const machine::Description &machine,
                      const isa::PeMatmul &op, const ArrayEvent &event) {
-  // N:M weights take neighbours of dimension 2 together.
-  const uint64_t positions = op.pattern ? machine.pe.patternPositions() : 1;
+  const uint64_t positions = stepPositions(machine, op);
+  const uint64_t rowSteps = (op.n2 + positions - 1) / positions;
   auto placed = [&](uint64_t row, uint64_t step, uint64_t group) {
-    return Place{row * machine::patternSteps(machine, 1, op.n2) +
-                     step / positions,
+    return Place{row * rowSteps + step / positions,
                  step % positions * op.groups + group};
   };
   if (event.kind == ArrayEventKind::Enter)
-    return op.pattern
-               ? Place{placed(event.step / op.n2, event.step % op.n2, 0).step}
-               : Place{event.step};
+    return Place{placed(event.step / op.n2, event.step % op.n2, 0).step};
   if (op.groups <= 1)
-    return op.pattern ? placed(event.step / op.n2, event.step % op.n2, 0)
-                      : Place{event.step};
+    return placed(event.step / op.n2, event.step % op.n2, 0);
   // Results of a row, as many as are valid, fill its steps.
   const uint64_t row = event.step / op.validW, result = event.step % op.validW;
-  if (!op.pattern)
-    return {row * op.n2 + result / op.groups, result % op.groups};
   return placed(row, result / op.groups, result % op.groups);
 }
 
@@ -102,21 +96,21 @@ static void timeStream(const machine::Description &machine,
                        const isa::PeMatmul &op, const InstructionTime &time,
                        ArrayEvent &event) {
   const uint64_t steps = streamSteps(machine, op);
-  const uint64_t ports = machine::peStepCycles(machine, rowGroups(machine, op),
-                                               1 + uint64_t(op.skip));
+  const uint64_t advance = 1 + uint64_t(op.skip);
+  const uint64_t ports = machine::peStepCycles(machine, op.groups, advance,
+                                               stepPositions(machine, op));
   // Of several passes the last one completes an entry.
   const uint64_t issue = time.issueEnd - time.start;
   const uint64_t last = issue > steps * ports ? issue - steps * ports : 0;
   const Place place = placeOf(machine, op, event);
   // Groups enter in the turn in which their lane gives them their element, and
   // leave as PSUM takes them.
-  const uint64_t groups = std::max<uint64_t>(rowGroups(machine, op), 1);
-  const uint64_t inTurn =
-      groups / std::gcd(groups, 1 + static_cast<uint64_t>(op.skip));
+  const uint64_t groups = std::max<uint64_t>(op.groups, 1);
+  const uint64_t turn =
+      place.group % groups / (groups / std::gcd(groups, advance));
   const uint64_t atPort =
       machine.psum.writePorts ? place.group / machine.psum.writePorts : 0;
-  const uint64_t cycle =
-      last + place.step * ports + std::max(atPort, place.group / inTurn);
+  const uint64_t cycle = last + place.step * ports + std::max(atPort, turn);
   event.wave = cycle + event.column + 1;
   event.cycle = time.start + cycle;
   if (event.kind == ArrayEventKind::Write)

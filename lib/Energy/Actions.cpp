@@ -9,8 +9,9 @@
 using namespace ashlar::energy;
 
 static constexpr llvm::StringLiteral componentNames[] = {
-    "dram", "dma", "sb",  "xm",       "pe", "psum", "act",   "vec",     "fmu",
-    "wm",   "tcu", "acc", "counters", "xr", "sr",   "fetch", "pattern", "host"};
+    "dram", "dma",   "sb",      "xm",     "pe",  "psum",     "act",
+    "vec",  "fmu",   "wm",      "tcu",    "acc", "counters", "xr",
+    "sr",   "fetch", "pattern", "narrow", "host"};
 static_assert(std::size(componentNames) == numComponents);
 
 llvm::StringRef ashlar::energy::name(Component component) {
@@ -62,6 +63,7 @@ static constexpr ActionInfo actions[] = {
     {Component::Fetch, "read", byte},
     {Component::Pattern, "load", byte},
     {Component::Pattern, "pick", operation},
+    {Component::Narrow, "multiply", operation},
     {Component::Host, "step", operation},
 };
 static_assert(std::size(actions) == numActions);

@@ -13,11 +13,6 @@ using isa::ElemType;
 using isa::OperandMode;
 using machine::VecCost;
 
-template <typename Op>
-static uint32_t operandBits(const Op &op) {
-  return isa::multipliedBits(op.mode, op.type, op.mantissa);
-}
-
 /// Cells of \p count consecutive elements of every partition, whose blocks run
 /// along the free axis: one for `group` elements side by side.
 static uint64_t freeCells(const machine::Description &machine, uint64_t count,
@@ -26,7 +21,8 @@ static uint64_t freeCells(const machine::Description &machine, uint64_t count,
 }
 
 void ActionCounter::of(const isa::PeLoad &op, Sink &sink) {
-  shadowBits = operandBits(op);
+  shadow = {isa::operandBits(op.mode, op.type, op.mantissa),
+            isa::multipliedBits(op.mode, op.type, op.mantissa)};
   const uint64_t bytes = isa::elementBytes(op.type, op.mantissa);
   const uint64_t columns = op.colStride == 0 ? 1 : op.cols;
   sink.add(Action::SbRead, op.rows * columns * bytes);
@@ -48,7 +44,7 @@ void ActionCounter::of(const isa::PeLoad &op, Sink &sink) {
     sink.add(Action::XrRead, 2);
 }
 
-void ActionCounter::of(const isa::PeSwap &, Sink &) { activeBits = shadowBits; }
+void ActionCounter::of(const isa::PeSwap &, Sink &) { active = shadow; }
 
 /// Steps of one dimension that read memory.
 static uint64_t inside(int64_t low, int64_t high, int64_t count) {
@@ -103,18 +99,21 @@ void ActionCounter::of(const isa::PeMatmul &op, Sink &sink) {
   if (op.mode == OperandMode::Select) {
     sink.add(Action::PeSelect, products);
   } else {
-    const uint32_t bits = operandBits(op);
-    const uint64_t digits =
-        times(products, machine::pePasses(machine, bits, activeBits));
-    sink.add(Action::PeMultiply, digits);
+    const uint64_t digitPasses = machine::pePasses(
+        machine, isa::multipliedBits(op.mode, op.type, op.mantissa),
+        active.digits);
+    const uint64_t digits = times(products, digitPasses);
+    sink.add(op.narrow ? Action::NarrowMultiply : Action::PeMultiply, digits);
     if (op.pattern)
       sink.add(Action::PatternPick, digits);
-    sink.counts.addWidth(Component::Pe, bits, activeBits, products);
+    sink.counts.addWidth(Component::Pe,
+                         isa::operandBits(op.mode, op.type, op.mantissa),
+                         active.bits, products);
     if (op.mode == OperandMode::Float) {
       sink.add(Action::PeFloatAccumulate, products);
     } else {
       sink.add(Action::PeAccumulate, digits);
-      passes = machine::pePasses(machine, bits, activeBits);
+      passes = digitPasses;
     }
   }
   const uint64_t added = times(sums, passes - (op.accumulate ? 0 : 1));

@@ -80,7 +80,7 @@ static uint64_t patternBits(const machine::PeArray &pe) {
 }
 
 uint64_t energy::partsOf(const machine::Description &m, Component component) {
-  constexpr uint64_t queues = 10;
+  constexpr uint64_t queues = 10, sumBits = 64;
   switch (component) {
   case Component::Dram:
   case Component::Host: // Beside the chip.
@@ -117,6 +117,8 @@ uint64_t energy::partsOf(const machine::Description &m, Component component) {
     return m.fetch.bytesPerCycle ? queues * m.fetch.bufferBytes : 0;
   case Component::Pattern:
     return m.pe.rows * m.pe.columns * patternBits(m.pe);
+  case Component::Narrow:
+    return m.pe.narrowBits ? m.pe.rows * m.pe.columns * sumBits : 0;
   }
   return 0;
 }

@@ -74,6 +74,7 @@ llvm::StringRef energy::partName(Component component) {
   case Component::Dma:
     return "queue";
   case Component::Pattern:
+  case Component::Narrow:
     return "bit";
   case Component::Pe:
   case Component::Tcu:

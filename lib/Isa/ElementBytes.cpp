@@ -32,7 +32,7 @@ unsigned elementBytes(ElemType type, unsigned mantissa) {
   return 8;
 }
 
-unsigned multipliedBits(OperandMode mode, ElemType type, unsigned mantissa) {
+unsigned operandBits(OperandMode mode, ElemType type, unsigned mantissa) {
   switch (mode) {
   case OperandMode::Select:
     return 1;
@@ -44,6 +44,11 @@ unsigned multipliedBits(OperandMode mode, ElemType type, unsigned mantissa) {
     return 8 * elementBytes(type, mantissa);
   }
   return 0;
+}
+
+unsigned multipliedBits(OperandMode mode, ElemType type, unsigned mantissa) {
+  const unsigned bits = operandBits(mode, type, mantissa);
+  return mode == OperandMode::Bfp ? bits - 1 : bits;
 }
 
 } // namespace ashlar::isa

@@ -253,8 +253,10 @@ uint64_t ashlar::machine::dmaInside(const Description &machine, uint64_t bytes,
 uint64_t ashlar::machine::pePasses(const Description &machine,
                                    uint64_t movingBits,
                                    uint64_t stationaryBits) {
-  return mul(ceilDiv(movingBits, machine.pe.cellDigitBits),
-             ceilDiv(stationaryBits, machine.pe.cellDigitBits));
+  auto digits = [&](uint64_t bits) {
+    return ceilDiv(std::max<uint64_t>(bits, 1), machine.pe.cellDigitBits);
+  };
+  return mul(digits(movingBits), digits(stationaryBits));
 }
 
 Timing ashlar::machine::peLoad(const Description &machine, uint64_t rows,
@@ -286,22 +288,53 @@ uint64_t ashlar::machine::psumWriteCycles(const Description &machine,
   return std::max<uint64_t>(ceilDiv(groups, machine.psum.writePorts), 1);
 }
 
+uint64_t ashlar::machine::stepPositions(const Description &machine,
+                                        bool pattern, bool narrow) {
+  return (pattern ? machine.pe.patternPositions() : 1) * (narrow ? 2 : 1);
+}
+
+bool ashlar::machine::isNarrow(const Description &machine, uint64_t moving,
+                               uint64_t stationary) {
+  return std::max(moving, stationary) <= machine.pe.narrowBits;
+}
+
 uint64_t ashlar::machine::peStepCycles(const Description &machine,
-                                       uint64_t groups, uint64_t advance) {
-  return std::max(psumWriteCycles(machine, groups), std::gcd(groups, advance));
+                                       uint64_t groups, uint64_t advance,
+                                       uint64_t positions) {
+  return std::max(psumWriteCycles(machine, mul(groups, positions)),
+                  std::gcd(groups, advance));
 }
 
 uint64_t ashlar::machine::peStream(const Description &machine, uint64_t steps,
                                    uint64_t passes, uint64_t groups,
-                                   uint64_t advance) {
-  return mul(mul(steps, passes), peStepCycles(machine, groups, advance));
+                                   uint64_t advance, uint64_t positions) {
+  return mul(mul(steps, passes),
+             peStepCycles(machine, groups, advance, positions));
+}
+
+PeSteps ashlar::machine::peSteps(const Description &machine,
+                                 const PeStreamShape &shape) {
+  auto of = [&](bool narrow) {
+    const uint64_t side = stepPositions(machine, shape.pattern, narrow);
+    const uint64_t steps = mul(shape.rows, ceilDiv(shape.positions, side));
+    return PeSteps{steps,
+                   peStream(machine, steps, shape.passes, shape.groups,
+                            shape.advance, side),
+                   narrow};
+  };
+  const PeSteps single = of(false);
+  if (!shape.narrow)
+    return single;
+  const PeSteps twos = of(true);
+  return twos.cycles < single.cycles ? twos : single;
 }
 
 Timing ashlar::machine::peMatmul(const Description &machine, uint64_t steps,
                                  uint64_t passes, uint64_t columns,
-                                 uint64_t groups, uint64_t advance) {
+                                 uint64_t groups, uint64_t advance,
+                                 uint64_t positions) {
   Timing timing;
-  timing.issue = peStream(machine, steps, passes, groups, advance);
+  timing.issue = peStream(machine, steps, passes, groups, advance, positions);
   const uint64_t fill = add(std::max<uint64_t>(columns, 1) - 1,
                             std::max<uint64_t>(machine.pe.rows, 1) - 1);
   timing.complete = add(timing.issue, fill);

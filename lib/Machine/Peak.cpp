@@ -4,6 +4,8 @@
 
 #include "ashlar/Machine/Peak.h"
 
+#include "ashlar/Machine/Cycles.h"
+
 using namespace ashlar::machine;
 
 uint64_t ashlar::machine::peakPerCycle(const Description &machine,
@@ -17,7 +19,8 @@ uint64_t ashlar::machine::peakPerCycle(const Description &machine,
                                               machine.pe.patternRowsPerCycle)
                                    : machine.pe.loadRowsPerCycle;
   case Engine::Pe:
-    return machine.pe.rows * machine.pe.columns;
+    return machine.pe.rows * machine.pe.columns *
+           stepPositions(machine, false, machine.pe.narrowBits > 0);
   case Engine::Act:
     return machine.act.lanes;
   case Engine::Vec:

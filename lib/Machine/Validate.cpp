@@ -182,6 +182,24 @@ void checkPattern(const PeArray &pe, Findings &findings) {
                        pe.rows, pe.patternGroup);
 }
 
+/// Two narrow magnitudes share a digit of the multiplier.
+void checkNarrow(const PeArray &pe, Findings &findings) {
+  if (pe.narrowBits == 0)
+    return;
+  const uint64_t most = pe.cellDigitBits / 2 + 1;
+  if (pe.narrowBits < 3)
+    findings.malformed({"pe.narrow_bits"},
+                       "pe.narrow_bits is {}, expected 0 or at least 3, the "
+                       "bits of the narrowest mantissa",
+                       pe.narrowBits);
+  else if (pe.narrowBits > most)
+    findings.malformed({"pe.narrow_bits", "pe.cell_digit_bits"},
+                       "pe.narrow_bits is {}, expected at most {} (two "
+                       "magnitudes of one bit less share a digit of "
+                       "pe.cell_digit_bits {})",
+                       pe.narrowBits, most, pe.cellDigitBits);
+}
+
 void checkCluster(const Sparse &sparse, Findings &findings) {
   if (sparse.wmBytes % sparse.wmBanks != 0)
     findings.malformed({"sparse.wm_bytes", "sparse.wm_banks"},
@@ -282,6 +300,7 @@ llvm::Error machine::validateWithLines(const Description &machine,
                        name.size());
   checkLimits(machine, findings);
   checkPattern(machine.pe, findings);
+  checkNarrow(machine.pe, findings);
   // Products and relations are meaningful, and free of overflow, only between
   // values that are each within limits.
   if (findings.empty()) {

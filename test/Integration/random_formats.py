@@ -46,7 +46,8 @@ def machine(draw, folder):
     sizes = {"dram:latency": [1, 20, 200], "dma:queues": [1, 2, 4],
              "sb:partitions": [8, 16, 32, 64], "sb:bytes_per_partition": [16384, 65536, 131072],
              "pe:rows": [4, 8, 16, 32], "pe:columns": [4, 8, 16, 32],
-             "pe:cell_digit_bits": [8, 16], "pe:shadow_set": ["true", "false"],
+             "pe:cell_digit_bits": [8, 16], "pe:narrow_bits": [3, 4, 5],
+             "pe:shadow_set": ["true", "false"],
              "psum:banks": [1, 2, 4], "psum:entries_per_bank": [32, 64, 256],
              "act:lanes": [4, 16], "vec:lanes": [4, 8, 16]}
     lines, section = [], ""

@@ -56,7 +56,7 @@ SIZES = {
     "dma.queues": [1, 2, 3, 4], "dma.onchip_bytes_per_cycle": [1, 8, 48, 128, 1024],
     "sb.bytes_per_partition": [1024, 4096, 8192, 16384, 32768, 65536, 131072],
     "pe.cell_digit_bits": [1, 3, 4, 8, 8, 16], "pe.load_rows_per_cycle": [1, 2, 5, 16],
-    "pe.shadow_set": ["true", "false"],
+    "pe.shadow_set": ["true", "false"], "pe.narrow_bits": [0, 0, 3, 4, 5],
     "psum.banks": [1, 2, 3, 4, 8], "psum.entries_per_bank": [1, 7, 32, 64, 100, 512, 2048],
     "act.lanes": [1, 3, 4, 16, 64, 256], "act.latency": [0, 4, 32, 500],
     "vec.lanes": [1, 5, 8, 16, 128, 1000], "vec.latency": [0, 4, 32, 500],

@@ -41,3 +41,15 @@ pe.matmul pattern=1
 ; WORDS-NEXT: {{^}} 0000000000000000{{$}}
 ; WORDS-NEXT: {{^}} 0000000000000000{{$}}
 ; TEXT: pe.matmul pattern=1
+
+pe.matmul type=bfp mantissa=4 narrow=1
+; WORDS-NEXT: {{^}} 0900000000000522{{$}}
+; WORDS-NEXT: {{^}} 0000000001001000{{$}}
+; WORDS-NEXT: {{^}} 000000000200008d{{$}}
+; WORDS-NEXT: {{^}} 0000010000100001{{$}}
+; WORDS-NEXT: {{^}} 0000000000000000{{$}}
+; WORDS-NEXT: {{^}} 0000000000000000{{$}}
+; WORDS-NEXT: {{^}} 0000000000000000{{$}}
+; WORDS-NEXT: {{^}} 0000000000000000{{$}}
+; WORDS-NEXT: {{^}} 1000000000000000{{$}}
+; TEXT: pe.matmul type=bfp mantissa=4 narrow=1

@@ -11,6 +11,10 @@
 #include "mlir/IR/BuiltinTypes.h"
 #include <optional>
 
+namespace ashlar::machine {
+struct Description;
+}
+
 namespace ashlar::analysis {
 
 /// An element as stored: a plain type, or mantissas of a block format.
@@ -27,11 +31,14 @@ struct StorageType {
   int64_t bytes() const {
     return encoded ? format.mantissaBytes() : support::byteSize(plain);
   }
-  /// Bits of an element that pass through the array's multipliers, if encoded
-  /// or an integer.
-  int digitBits() const {
+  /// Bits of a mantissa, sign included, or of an integer.
+  int storedBits() const {
     return encoded ? format.mantissa : static_cast<int>(8 * bytes());
   }
+  /// Bits of an element that pass through the array's multipliers, if encoded
+  /// or an integer: the sign of a mantissa is that of its highest digit
+  /// (isa::multipliedBits).
+  int digitBits() const { return encoded ? format.mantissa - 1 : storedBits(); }
   /// Instruction field value (isa::ElemType).
   unsigned isaType() const {
     return encoded ? 13 : static_cast<unsigned>(plain);
@@ -44,6 +51,11 @@ struct StorageType {
   }
   bool operator==(const StorageType &other) const = default;
 };
+
+/// True if cells of the array multiply two elements of \p moving by one of \p
+/// stationary in a cycle (machine::isNarrow()).
+bool isNarrow(const StorageType &moving, const StorageType &stationary,
+              const machine::Description &machine);
 
 /// Plain f32.
 inline StorageType f32Storage() { return {}; }

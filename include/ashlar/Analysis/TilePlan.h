@@ -103,7 +103,9 @@ struct TileProblem {
   int64_t elementBytes = 1;  ///< of a stored mantissa
   int64_t resultBytes = 1;   ///< of a stored result
   int64_t residualBytes = 0; ///< of what a drain adds to each; 0: nothing
-  int activationBits = 8, weightBits = 8;
+  int weightBits = 8;        ///< of a stored coefficient
+  /// Bits of an element that pass through the multipliers.
+  int activationDigits = 8, weightDigits = 8;
   int64_t cellBlock = 0; ///< channels that share a plane of cells
   machine::VecCost function = machine::VecCost::Cheap; ///< of its drains
   /// The sums of all units for a result provably fit together.
@@ -132,6 +134,10 @@ struct TileProblem {
     return order.empty() ? place : order[place];
   }
   int64_t positions() const { return extent[0] * extent[1] * extent[2]; }
+  /// Passes of the digit multipliers for a product.
+  uint64_t passes(const machine::Description &machine) const {
+    return machine::pePasses(machine, activationDigits, weightDigits);
+  }
 };
 
 /// By output: the lane of its drain that has its sums, where the results are

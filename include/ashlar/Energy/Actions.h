@@ -33,9 +33,10 @@ enum class Component : uint8_t {
   Sr,       ///< Statistics registers.
   Fetch,    ///< Instruction stream.
   Pattern,  ///< Places and multiplexers of the array's N:M weights.
+  Narrow,   ///< Second sums of the array's cells, for narrow operands.
   Host,     ///< Core of the host that runs queue `host`.
 };
-inline constexpr unsigned numComponents = 18;
+inline constexpr unsigned numComponents = 19;
 
 /// "dram", "sb", ... as in tables and reports.
 llvm::StringRef name(Component component);
@@ -84,9 +85,10 @@ enum class Action : uint8_t {
   FetchRead,
   PatternLoad,
   PatternPick,
+  NarrowMultiply,
   HostStep,
 };
-inline constexpr unsigned numActions = 42;
+inline constexpr unsigned numActions = 43;
 
 /// What one action is.
 enum class ActionUnit : uint8_t {

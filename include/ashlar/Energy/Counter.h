@@ -78,7 +78,11 @@ private:
   void of(const isa::HostNms &, Sink &sink);
 
   const machine::Description &machine;
-  uint32_t shadowBits = 8, activeBits = 8;
+  /// Bits of an element and those that pass the multipliers, of either set.
+  struct Width {
+    uint32_t bits = 8, digits = 8;
+  };
+  Width shadow, active;
 };
 
 } // namespace ashlar::energy

@@ -10,9 +10,13 @@ namespace ashlar::isa {
 /// Bytes of one stored element; \p mantissa is the width of a bfp element.
 unsigned elementBytes(ElemType type, unsigned mantissa);
 
-/// Bits that an operand of the array passes through the digit multipliers
-/// (docs/Machine.md 4): the significands of floats; in select mode the cells
-/// pass whole words, in one pass.
+/// Bits of an operand as reports count them: of mantissas W, of integers those
+/// in memory, of floats the significand; in select mode cells pass whole words.
+unsigned operandBits(OperandMode mode, ElemType type, unsigned mantissa);
+
+/// Bits that an operand passes through the digit multipliers (docs/Machine.md
+/// 4): the same, but a digit has a sign of its own, which is that of a
+/// mantissa.
 unsigned multipliedBits(OperandMode mode, ElemType type, unsigned mantissa);
 
 } // namespace ashlar::isa

@@ -156,7 +156,8 @@ uint64_t dmaInside(const Description &machine, uint64_t bytes, uint64_t runs,
 
 //===- PE array ----------------------------------------------------------===//
 
-/// Passes of one matmul: ceil(moving / digit) * ceil(stationary / digit).
+/// Passes of one matmul: ceil(moving / digit) * ceil(stationary / digit), at
+/// least one. Bits are those of magnitudes: cells multiply digits with a sign.
 uint64_t pePasses(const Description &machine, uint64_t movingBits,
                   uint64_t stationaryBits);
 
@@ -179,23 +180,53 @@ uint64_t patternWords(const Description &machine, uint64_t rows);
 /// limit.
 uint64_t psumWriteCycles(const Description &machine, uint64_t groups);
 
+/// Positions of dimension 2 that a step takes side by side: as many as the
+/// array has copies of N:M weights (\p pattern), twice as many where cells
+/// multiply two of them (\p narrow).
+uint64_t stepPositions(const Description &machine, bool pattern, bool narrow);
+
+/// True if cells multiply two moving mantissas of \p moving bits, sign
+/// included, by a stationary one of \p stationary bits in a cycle.
+bool isNarrow(const Description &machine, uint64_t moving, uint64_t stationary);
+
 /// Cycles of one pass of a step of \p groups row groups whose results are \p
-/// advance pixels apart: those in which PSUM takes the results, and those in
-/// which each partition gives one element after the other to the groups that
-/// read it, gcd(groups, advance), whichever are more.
+/// advance pixels apart, and which takes \p positions side by side: those in
+/// which PSUM takes the results, and those in which each partition gives one
+/// element (of neighbours: all of them) after the other to the groups that read
+/// it, gcd(groups, advance), whichever are more.
 uint64_t peStepCycles(const Description &machine, uint64_t groups,
-                      uint64_t advance = 1);
+                      uint64_t advance = 1, uint64_t positions = 1);
 
 /// Cycles of a stream of \p steps moving vectors into \p groups row groups:
-/// steps * passes * peStepCycles(groups, advance).
+/// steps * passes * peStepCycles(groups, advance, positions).
 uint64_t peStream(const Description &machine, uint64_t steps, uint64_t passes,
-                  uint64_t groups = 1, uint64_t advance = 1);
+                  uint64_t groups = 1, uint64_t advance = 1,
+                  uint64_t positions = 1);
+
+/// A stream as the compiler plans it.
+struct PeStreamShape {
+  uint64_t rows = 1;      ///< Of dimensions 0 and 1.
+  uint64_t positions = 1; ///< Of dimension 2.
+  uint64_t passes = 1;
+  uint64_t groups = 1, advance = 1;
+  bool pattern = false; ///< Through N:M weights.
+  bool narrow = false;  ///< Both operands are (isNarrow()).
+};
+struct PeSteps {
+  uint64_t steps = 0, cycles = 0;
+  bool narrow = false; ///< Two positions at a time.
+};
+
+/// The steps of a stream of \p shape in the way that takes fewer cycles: one
+/// position at a time or, of narrow operands, two.
+PeSteps peSteps(const Description &machine, const PeStreamShape &shape);
 
 /// pe.matmul of \p steps moving vectors into \p columns columns: the stream
 /// takes peStream(); the last entry of the last column is written at the end of
 /// cycle peStream() - 1 + (columns - 1) + (R - 1).
 Timing peMatmul(const Description &machine, uint64_t steps, uint64_t passes,
-                uint64_t columns, uint64_t groups = 1, uint64_t advance = 1);
+                uint64_t columns, uint64_t groups = 1, uint64_t advance = 1,
+                uint64_t positions = 1);
 
 /// Cycles from the end of a stream into \p before row groups to the start of
 /// one into \p groups: row r of a column gets an element r cycles late, of a

@@ -103,6 +103,9 @@ struct PeArray {
   uint64_t patternKept = 2;
   /// Rows per cycle from which a load chooses the words to keep.
   uint64_t patternRowsPerCycle = 2;
+  /// Widest mantissas, sign included, of which a cell multiplies two moving
+  /// ones by its own in a cycle, with a sum for each; 0: it has one sum.
+  uint64_t narrowBits = 0;
   bool hasPattern() const { return patternGroup > 0; }
   /// Positions of a step of a stream through N:M weights; 1 without.
   uint64_t patternPositions() const {

@@ -70,7 +70,7 @@ static int64_t fetchCycles(npu::PeConvOp conv,
   for (const ColumnTile &column : columns) {
     for (const StationaryTile &tile : column.tiles)
       bits += tile.rows * column.cols *
-              (type.digitBits() + (type.encoded ? 8 / block + 1 : 0));
+              (type.storedBits() + (type.encoded ? 8 / block + 1 : 0));
     bits += column.cols * kParameterBytes * 8;
   }
   return static_cast<int64_t>(machine::dramStreamCycles(

@@ -63,7 +63,7 @@ public:
     for (const ColumnTile &column : columns)
       for (const StationaryTile &tile : column.tiles)
         for (int64_t at = 0; at < positions; at += group)
-          cycles += tileCycles(std::min(group, positions - at) * passes(),
+          cycles += tileCycles(streamCycles(std::min(group, positions - at)),
                                tile.rows, w.bytes());
     return cycles;
   }
@@ -76,8 +76,8 @@ public:
     int64_t cycles = gatherCycles();
     for (const ColumnTile &chunk : planStationary(moved, machine))
       for (const StationaryTile &tile : chunk.tiles)
-        cycles +=
-            columns * tileCycles(chunk.cols * passes(), tile.rows, x.bytes());
+        cycles += columns *
+                  tileCycles(streamCycles(chunk.cols), tile.rows, x.bytes());
     return cycles;
   }
 
@@ -111,9 +111,13 @@ public:
   }
 
 private:
-  int64_t passes() const {
-    return static_cast<int64_t>(
-        machine::pePasses(machine, x.digitBits(), w.digitBits()));
+  /// A stream of `steps` positions, of either operand.
+  int64_t streamCycles(int64_t steps) const {
+    machine::PeStreamShape shape;
+    shape.positions = static_cast<uint64_t>(steps);
+    shape.passes = machine::pePasses(machine, x.digitBits(), w.digitBits());
+    shape.narrow = isNarrow(x, w, machine);
+    return static_cast<int64_t>(machine::peSteps(machine, shape).cycles);
   }
 
   /// A stream and the load of a tile.

@@ -153,14 +153,18 @@ int64_t tileCycles(llvm::ArrayRef<ColumnTile> columns, Operation *op,
   const int64_t groups =
       llvm::divideCeilSigned(results.rows * results.width, held);
   const int64_t positions = machine.pe.patternPositions();
+  const bool narrow = isNarrow(x, w, machine);
+  auto streamOf = [&](bool pattern, bool twos) {
+    const uint64_t side = machine::stepPositions(machine, pattern, twos);
+    const uint64_t steps =
+        results.rows * llvm::divideCeil(uint64_t(results.width), side);
+    return machine::peStream(machine, llvm::divideCeil(steps, uint64_t(groups)),
+                             passes, 1, 1, side);
+  };
   auto cyclesOf = [&](const StationaryTile &tile) {
-    const int64_t steps =
-        tile.pattern
-            ? machine::patternSteps(machine, results.rows, results.width)
-            : results.rows * results.width;
-    const uint64_t stream =
-        machine::peStream(machine, llvm::divideCeilSigned(steps, groups),
-                          passes, tile.pattern ? positions : 1);
+    uint64_t stream = streamOf(tile.pattern, false);
+    if (narrow)
+      stream = std::min(stream, streamOf(tile.pattern, true));
     const uint64_t load =
         machine::peLoad(machine, tile.rows, w.bytes(), tile.pattern).issue;
     return static_cast<int64_t>(machine::peTile(machine, stream, load));

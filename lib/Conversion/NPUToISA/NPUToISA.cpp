@@ -272,7 +272,7 @@ void ProgramWriter::writeProofs() {
     numerics::BlockFormat a = x.format, w = product.weightFormat;
     if (!x.encoded) {
       // Integers of 8 or 16 bits as the cells hold them, sign included.
-      a.mantissa = x.digitBits() + 1;
+      a.mantissa = x.storedBits() + 1;
       ++w.mantissa;
       a.range = w.range = 0;
     }

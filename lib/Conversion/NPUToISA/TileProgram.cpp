@@ -113,9 +113,7 @@ analysis::KernelTurns StreamPacker::turnsOf(uint64_t kernels) const {
           machine::tileStep(machine, units.lanes, plan.images * units.rows,
                             units.cols, plan.cols);
       const uint64_t own =
-          machine::kernelGap(machine, step,
-                             machine::pePasses(machine, problem.activationBits,
-                                               problem.weightBits));
+          machine::kernelGap(machine, step, problem.passes(machine));
       if (own > gap)
         gap = own, width = step.coefficients;
     }

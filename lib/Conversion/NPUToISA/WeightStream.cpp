@@ -61,17 +61,18 @@ void StreamedProduct::findBottleneck(const machine::Description &machine) {
   if (!streamsTiles || !x.encoded || machine.dma.queues == 1)
     return;
   const auto bits = static_cast<uint64_t>(shape.weightFormat.mantissa);
-  const uint64_t passes =
-      machine::pePasses(machine, static_cast<uint64_t>(x.digitBits()), bits);
+  const analysis::StorageType w = analysis::weightStorage(op);
   uint64_t positions = 1;
   for (int64_t extent : analysis::shapeOf(op->getResult(0)))
     positions *= static_cast<uint64_t>(extent);
   positions /= static_cast<uint64_t>(std::max<int64_t>(shape.outputs, 1));
   const uint64_t columns = machine.pe.columns;
-  const uint64_t stream =
-      passes * (shape.weightsMove
-                    ? columns * llvm::divideCeil(positions, columns)
-                    : positions);
+  machine::PeStreamShape steps;
+  steps.positions = shape.weightsMove ? columns : positions;
+  steps.rows = shape.weightsMove ? llvm::divideCeil(positions, columns) : 1;
+  steps.passes = machine::pePasses(machine, x.digitBits(), w.digitBits());
+  steps.narrow = analysis::isNarrow(x, w, machine);
+  const uint64_t stream = machine::peSteps(machine, steps).cycles;
   const uint64_t load =
       shape.weightsMove
           ? 0

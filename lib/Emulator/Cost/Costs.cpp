@@ -238,12 +238,12 @@ Cost CostModel::of(const isa::DmaExpand &op) {
 //===- PE array -----------------------------------------------------------===//
 
 template <typename Op>
-static uint64_t operandBits(const Op &op) {
+static uint64_t digitBits(const Op &op) {
   return isa::multipliedBits(op.mode, op.type, op.mantissa);
 }
 
 Cost CostModel::of(const isa::PeLoad &op) {
-  shadowBits = operandBits(op);
+  shadowBits = digitBits(op);
   const uint64_t bytes = storedBytes(op.type, op.mantissa);
   const uint64_t words =
       op.pattern ? machine::patternWords(machine, op.rows) : op.rows;
@@ -251,11 +251,15 @@ Cost CostModel::of(const isa::PeLoad &op) {
                   words * bytes);
 }
 
+uint64_t emulator::stepPositions(const machine::Description &machine,
+                                 const isa::PeMatmul &op) {
+  return machine::stepPositions(machine, op.pattern, op.narrow);
+}
+
 uint64_t emulator::streamSteps(const machine::Description &machine,
                                const isa::PeMatmul &op) {
-  const uint64_t rows = uint64_t(op.n0) * op.n1;
-  return op.pattern ? machine::patternSteps(machine, rows, op.n2)
-                    : rows * op.n2;
+  const uint64_t side = stepPositions(machine, op);
+  return uint64_t(op.n0) * op.n1 * ((op.n2 + side - 1) / side);
 }
 
 uint64_t emulator::rowGroups(const machine::Description &machine,
@@ -270,12 +274,11 @@ Cost CostModel::of(const isa::PeSwap &) {
 
 Cost CostModel::of(const isa::PeMatmul &op) {
   const uint64_t steps = uint64_t(op.n0) * op.n1 * op.n2;
-  const uint64_t passes =
-      machine::pePasses(machine, operandBits(op), activeBits);
+  const uint64_t passes = machine::pePasses(machine, digitBits(op), activeBits);
   Cost cost;
-  cost.timing =
-      machine::peMatmul(machine, streamSteps(machine, op), passes, op.cols,
-                        rowGroups(machine, op), 1 + uint64_t(op.skip));
+  cost.timing = machine::peMatmul(machine, streamSteps(machine, op), passes,
+                                  op.cols, op.groups, 1 + uint64_t(op.skip),
+                                  stepPositions(machine, op));
   // No row keeps a stream, however short, for the next pass over it.
   cost.passes = passes;
   // Selecting cells pass words and multiply nothing. Groups past the end of a

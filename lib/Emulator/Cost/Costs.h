@@ -71,7 +71,10 @@ Cost compressedCost(const machine::Description &machine,
 /// Cost of a gather whose rows take \p bursts bytes of whole bursts altogether.
 Cost gatherCost(const machine::Description &machine, const isa::DmaGather &op,
                 uint64_t bursts);
-/// Steps of a stream: with N:M weights several positions each.
+/// Neighbours of dimension 2 that a step of a stream takes.
+uint64_t stepPositions(const machine::Description &machine,
+                       const isa::PeMatmul &op);
+/// Steps of a stream, of stepPositions() neighbours each.
 uint64_t streamSteps(const machine::Description &machine,
                      const isa::PeMatmul &op);
 /// Groups of rows that give results of their own in a step.

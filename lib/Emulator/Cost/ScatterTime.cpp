@@ -7,6 +7,7 @@
 #include "ScatterTime.h"
 #include "../State/RunTimeCuts.h"
 #include "../State/TensorView.h"
+#include "StreamWalk.h"
 #include "ashlar/Isa/Tiles.h"
 #include "ashlar/Machine/Cycles.h"
 #include "llvm/ADT/STLExtras.h"
@@ -280,9 +281,6 @@ Cost emulator::scatterCost(
     llvm::function_ref<llvm::ArrayRef<uint8_t>(uint32_t)> streamOf,
     llvm::function_ref<bool(uint64_t, uint64_t, uint64_t)> isZero,
     llvm::function_ref<void(uint64_t, uint64_t, uint64_t)> each) {
-  const uint64_t bits = op.type == isa::ElemType::Bfp
-                            ? op.mantissa
-                            : 8 * storedBytes(op.type, op.mantissa);
   Cost cost;
   uint64_t cycles = 0;
   std::map<uint32_t, ScatterStream> streams;
@@ -299,7 +297,7 @@ Cost emulator::scatterCost(
       cost.weightBits = stream->second.weightBits;
     }
     const uint64_t passes =
-        machine::pePasses(machine, bits, stream->second.weightBits);
+        clusterPasses(machine, op, stream->second.weightBits);
     ScatterTime time(machine, op, entry, machine.sparse.lanesOf(unit), passes);
     for (uint64_t i = 0; i < stream->second.channels.size(); ++i)
       // Queues hold P products, as many as can ever wait.

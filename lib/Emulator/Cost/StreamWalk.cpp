@@ -4,6 +4,7 @@
 
 #include "StreamWalk.h"
 #include "../State/TensorView.h"
+#include "ashlar/Isa/ElementBytes.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SmallVector.h"
 #include <algorithm>
@@ -12,20 +13,20 @@
 using namespace ashlar;
 using namespace ashlar::emulator;
 
-/// Passes of the digit multipliers.
-static uint64_t passesOf(const machine::Description &machine,
-                         const isa::TccRun &op, uint64_t weightBits) {
-  const uint64_t bits = op.mode == isa::OperandMode::Bfp
-                            ? op.mantissa
-                            : 8 * storedBytes(op.type, op.mantissa);
-  return machine::pePasses(machine, bits, weightBits);
+uint64_t emulator::clusterPasses(const machine::Description &machine,
+                                 const isa::TccRun &op, uint64_t weightBits) {
+  // Coefficients are mantissas where the data are.
+  const uint64_t sign = op.mode == isa::OperandMode::Bfp ? 1 : 0;
+  return machine::pePasses(machine,
+                           isa::multipliedBits(op.mode, op.type, op.mantissa),
+                           std::max(weightBits, sign) - sign);
 }
 
 StreamWalk::StreamWalk(const machine::Description &machine,
                        const isa::TccRun &op, const TileTable &table,
                        uint32_t group, uint64_t weightBits)
     : machine(machine), op(op), sums(op.regions),
-      digitPasses(passesOf(machine, op, weightBits)) {
+      digitPasses(clusterPasses(machine, op, weightBits)) {
   // An issue model for each different time that units of a group can take.
   llvm::SmallVector<machine::TileStep> shapes;
   for (uint64_t unit = 0; unit < table.size(); ++unit) {

@@ -12,6 +12,11 @@
 
 namespace ashlar::emulator {
 
+/// Passes of the digit multipliers for a product of \p op whose coefficients
+/// have \p weightBits bits in their stream.
+uint64_t clusterPasses(const machine::Description &machine,
+                       const isa::TccRun &op, uint64_t weightBits);
+
 class StreamWalk : public isa::StreamVisitor {
 public:
   /// Units of \p group in \p table; weights have \p weightBits bits.

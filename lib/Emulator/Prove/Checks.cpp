@@ -316,8 +316,27 @@ static Result checkGroups(const isa::PeMatmul &op, const Description &machine) {
   return std::nullopt;
 }
 
+/// Cells multiply two moving mantissas at a time only if these are narrow.
+static Result checkNarrow(const isa::PeMatmul &op, const Description &machine) {
+  if (!op.narrow)
+    return std::nullopt;
+  if (machine.pe.narrowBits == 0)
+    return bad(
+        "narrow operands, the array of machine {} multiplies one element "
+        "at a time (pe.narrow_bits is 0)",
+        machine.name);
+  if (op.mode != OperandMode::Bfp)
+    return bad("narrow operands in mode {}", isa::name(op.mode).str());
+  if (op.mantissa > machine.pe.narrowBits)
+    return bad("narrow operands of {} bits, expected at most pe.narrow_bits {}",
+               op.mantissa, machine.pe.narrowBits);
+  return std::nullopt;
+}
+
 static Result check(const isa::PeMatmul &op, const Description &machine) {
   if (Result finding = checkGroups(op, machine))
+    return finding;
+  if (Result finding = checkNarrow(op, machine))
     return finding;
   if (Result finding = checkPattern(op, machine))
     return finding;

@@ -36,7 +36,8 @@ struct LoadedSet {
   uint64_t terms = 0; ///< Cells of a column that may be other than zero.
   isa::OperandMode mode = isa::OperandMode::Bfp;
   double bound = 0;
-  bool pattern = false; ///< N:M weights.
+  bool pattern = false;  ///< N:M weights.
+  uint64_t mantissa = 0; ///< Mode bfp: width of its elements.
 };
 
 /// Queues of a semaphore and how many signals are waiting to be taken.
@@ -352,7 +353,8 @@ std::optional<Fault> Verifier::array(uint32_t index) {
               load->mode,
               operandBound(load->mode, load->type, load->mantissa, load->range,
                            load->zero),
-              load->pattern};
+              load->pattern,
+              load->mode == isa::OperandMode::Bfp ? load->mantissa : 0};
     wordEntries.load(*load, accesses);
   } else if (std::holds_alternative<isa::PeSwap>(inst)) {
     if (!shadow.present)
@@ -404,6 +406,17 @@ std::optional<Fault> Verifier::matmul(uint32_t index, const isa::PeMatmul &op) {
                          fmt::format("pattern {:d}, the active set was loaded "
                                      "with {:d}",
                                      op.pattern, active.pattern)});
+  if (op.narrow && (active.mantissa == 0 ||
+                    !machine::isNarrow(machine, op.mantissa, active.mantissa)))
+    return fault(
+        index,
+        {FaultKind::BadField,
+         fmt::format("narrow operands, the active set has {}, expected "
+                     "mantissas of at most pe.narrow_bits {}",
+                     active.mantissa == 0
+                         ? fmt::format("mode {}", isa::name(active.mode).str())
+                         : fmt::format("{} bits", active.mantissa),
+                     machine.pe.narrowBits)});
   std::optional<Finding> finding;
   if (op.window != isa::Window::Identity ||
       work.spend(uint64_t(op.rows) * op.rows))

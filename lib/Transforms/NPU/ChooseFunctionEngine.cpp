@@ -53,15 +53,19 @@ FunctionCycles predict(Operation *op, const machine::Description &machine) {
   const auto positions = static_cast<uint64_t>(
       cast<RankedTensorType>(op->getResult(0).getType()).getNumElements() /
       product.outputs);
-  const uint64_t passes =
-      machine::pePasses(machine, analysis::activationStorage(op).digitBits(),
-                        analysis::weightStorage(op).digitBits());
+  const analysis::StorageType x = analysis::activationStorage(op),
+                              w = analysis::weightStorage(op);
+  machine::PeStreamShape stream;
+  stream.positions = positions;
+  stream.passes = machine::pePasses(machine, x.digitBits(), w.digitBits());
+  stream.narrow = analysis::isNarrow(x, w, machine);
   FunctionCycles prediction;
   for (const analysis::ColumnTile &column :
        analysis::planStationary(product, machine)) {
     const auto cols = static_cast<uint64_t>(column.cols);
-    prediction.array += static_cast<int64_t>(positions * passes) *
-                        static_cast<int64_t>(column.tiles.size());
+    prediction.array +=
+        static_cast<int64_t>(machine::peSteps(machine, stream).cycles) *
+        static_cast<int64_t>(column.tiles.size());
     prediction.drain += static_cast<int64_t>(
         machine::actDrain(machine, cols, positions, function).issue);
     prediction.plain +=

@@ -228,9 +228,10 @@ class Program:
             return FLOAT_BITS[f["type"]]
         return 8 * size_of(f["type"], f["mantissa"])
 
-    def passes(self, bits):
-        digit = self.machine["pe"]["cell_digit_bits"]
-        return math.ceil(bits / digit) * math.ceil(self.active / digit)
+    def digits(self, f):
+        """Digits of an element. Cells multiply them with a sign, which is that of a mantissa."""
+        bits = self.bits(f) - (f["mode"] == "bfp")
+        return math.ceil(bits / self.machine["pe"]["cell_digit_bits"])
 
     def cells(self, f, elements, dense):
         """Cells next to `elements` elements of each of the rows."""
@@ -247,7 +248,7 @@ class Program:
         return sum(min(kept, f["rows"] - first) for first in range(0, f["rows"], group))
 
     def pe_load(self, f):
-        self.shadow = self.bits(f)
+        self.shadow = self.bits(f), self.digits(f)
         size = size_of(f["type"], f["mantissa"])
         columns = f["cols"] if f["colStride"] else 1
         self.add("sb.read", f["rows"] * columns * size)
@@ -288,17 +289,18 @@ class Program:
         if f["mode"] == "select":
             self.add("pe.select", sums * f["rows"])
         else:
-            bits = self.bits(f)
-            digits = sums * self.words(f) * self.passes(bits)
-            self.add("pe.multiply", digits)
+            bits, (loaded, loaded_digits) = self.bits(f), self.active
+            passes = self.digits(f) * loaded_digits
+            digits = sums * self.words(f) * passes
+            self.add("narrow.multiply" if f["narrow"] else "pe.multiply", digits)
             if f["pattern"]:
                 self.add("pattern.pick", digits)
-            self.widths[self.node][(bits, self.active)] += sums * self.words(f)
+            self.widths[self.node][(bits, loaded)] += sums * self.words(f)
             if f["mode"] == "float":
                 self.add("pe.float_accumulate", sums * f["rows"])
             else:
                 self.add("pe.accumulate", digits)
-                rounds = self.passes(bits)
+                rounds = passes
         added = sums * (rounds - (0 if f["accumulate"] else 1))
         self.add("psum.write", 8 * sums * rounds)
         self.add("psum.read", 8 * added)

@@ -39,8 +39,8 @@ def read(path):
                     lines[section] = [entry(head[2])]
             elif head := re.match(r"  (\w+):\s*(.*)", text):
                 key = f"{section}.{head[1]}"
-                # The area of N:M weights is that of bits, not of bytes.
-                part = "bit" if key == "pattern.area" else "byte"
+                # What cells have in addition is bits, not bytes.
+                part = "bit" if key in ("pattern.area", "narrow.area") else "byte"
                 lines[key] = [entry(head[2], part)] if head[2].startswith("{") else []
             elif text.lstrip().startswith("- "):
                 lines[key].append(entry(text))
@@ -80,7 +80,7 @@ class Prices:
     def price(self, action):
         """None without a line."""
         component, name = action.split(".")
-        if name == "multiply":
+        if name == "multiply" and component != "narrow":
             digit = self.machine["pe"]["cell_digit_bits"]
             return whole(at(self.lines[action], digit, lambda bits: bits * bits))
         if component in MEMORIES and name in ("read", "write"):
@@ -113,6 +113,8 @@ class Prices:
             "acc": units * 8 * sparse["accumulator_entries"],
             "counters": 4 * sparse["count_entries"] if units else 0,
             "pattern": m["pe"]["rows"] * m["pe"]["columns"] * self.pattern_bits(),
+            "narrow": 64 * m["pe"]["rows"] * m["pe"]["columns"]
+                      if m["pe"]["narrow_bits"] else 0,
             "xr": m["xr"]["registers"], "sr": m["sr"]["registers"],
             "fetch": 10 * m["fetch"]["buffer_bytes"] if m["fetch"]["bytes_per_cycle"] else 0}
 

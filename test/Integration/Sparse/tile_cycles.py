@@ -196,8 +196,8 @@ class Layer:
         lanes = self.machine["lanes"]
         wide = get(run, "tileW")
         at_once = max(1, lanes // wide)
-        passes = (math.ceil(get(run, "mantissa") / self.machine["digit"]) *
-                  math.ceil(self.machine["weight_bits"] / self.machine["digit"]))
+        passes = (math.ceil((get(run, "mantissa") - 1) / self.machine["digit"]) *
+                  math.ceil((self.machine["weight_bits"] - 1) / self.machine["digit"]))
         counts, places = self.coefficients(channels, group, outputs)
         # A stream of many coefficients may hold its zeros too: they take their
         # turn in the decoder.

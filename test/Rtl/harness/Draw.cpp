@@ -59,6 +59,10 @@ machine::Description rtl::drawMachine(Dice &dice, const Sizes &sizes,
   d.act.lanes = static_cast<uint64_t>(dice.between(1, sizes.columns + 2));
   d.act.latency = static_cast<uint64_t>(dice.between(0, 40));
   drawMultiplexers(dice, sizes, d.pe);
+  // Some cells multiply two narrow operands.
+  if (d.pe.cellDigitBits >= 4 && dice.chance(50))
+    d.pe.narrowBits = static_cast<uint64_t>(
+        dice.between(3, static_cast<int64_t>(d.pe.cellDigitBits / 2 + 1)));
   if (prices.copies) {
     d.dma.setupCycles = drawn(dice, {0, 1, 8, 30});
     d.dma.onchipLatency = drawn(dice, {0, 3, 32});

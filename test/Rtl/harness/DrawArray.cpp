@@ -4,6 +4,7 @@
 
 #include "Programs.h"
 #include "ashlar/Emulator/Emulator.h"
+#include "ashlar/Machine/Cycles.h"
 #include <algorithm>
 
 using namespace ashlar;
@@ -65,14 +66,17 @@ static Loops drawApart(Dice &dice, const uint32_t n[3], int64_t bytes) {
   return loops;
 }
 
-/// An operand of the array.
+/// An operand of the array, on some machines often a narrow one.
 template <typename Op>
-static void drawOperand(Dice &dice, Op &op) {
+static void drawOperand(Dice &dice, const Description &machine, Op &op) {
   switch (op.mode) {
   case OperandMode::Bfp:
     op.type = ElemType::Bfp;
     op.mantissa =
         dice.chance(50) ? 8 : static_cast<uint32_t>(dice.between(3, 16));
+    if (machine.pe.narrowBits && dice.chance(70))
+      op.mantissa = static_cast<uint32_t>(
+          dice.between(3, static_cast<int64_t>(machine.pe.narrowBits)));
     op.range = static_cast<uint32_t>(dice.of({0, 1, 3, 7, 15}));
     op.xr = static_cast<uint32_t>(dice.between(0, 7));
     if (dice.chance(20))
@@ -95,7 +99,7 @@ isa::PeLoad rtl::drawLoad(Dice &dice, const Description &machine) {
   isa::PeLoad op;
   op.mode = dice.of({OperandMode::Bfp, OperandMode::Bfp, OperandMode::Int,
                      OperandMode::Select});
-  drawOperand(dice, op);
+  drawOperand(dice, machine, op);
   if (op.mode == OperandMode::Select && dice.chance(40)) {
     op.type = ElemType::Bfp;
     op.mantissa = dice.chance(70) ? 8 : 12;
@@ -161,8 +165,11 @@ isa::PeMatmul rtl::drawMatmul(Dice &dice, const Description &machine,
             : dice.chance(80)                ? load.mode
             : load.mode == OperandMode::Bfp  ? OperandMode::Int
                                              : OperandMode::Bfp;
-  drawOperand(dice, op);
+  drawOperand(dice, machine, op);
   op.pattern = load.pattern;
+  op.narrow = op.mode == OperandMode::Bfp && load.mode == OperandMode::Bfp &&
+              machine::isNarrow(machine, op.mantissa, load.mantissa) &&
+              dice.chance(75);
   op.rows = load.rows;
   op.cols = dice.chance(80)
                 ? load.cols

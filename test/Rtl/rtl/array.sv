@@ -17,6 +17,9 @@
 //
 // With N:M weights the copies of the operand are row groups too. Their cells get
 // the M moving elements of their words and pick one.
+//
+// With narrow operands a cell gets the elements of two positions, multiplies
+// both by its word and has a sum for each.
 
 module array #(
     int R = 8,
@@ -39,6 +42,7 @@ module array #(
   localparam int GROUPS = MULTIPLEX > 1 ? R : R / GRANULARITY;
   localparam int PLANES = $clog2(GROUPS) + 1;
   localparam int RING = 4 * R;
+  localparam int HALVES = 2;  // Positions that a cell may take at a time.
 
   // What goes with a moving element.
   typedef struct packed {
@@ -47,8 +51,9 @@ module array #(
     logic second;          // Which set it meets.
     logic top;          // The stationary digit is the highest one.
     logic pattern;      // The word picks from the multiplexer.
+    logic narrow;       // Both halves of the cell work.
     logic [5:0] low;    // Its lowest bit.
-    logic [7:0] shift;  // Of the product, without the stationary exponent.
+    logic [HALVES-1:0][7:0] shift;  // Of the product, without the stationary exponent.
     logic [7:0] stream;
     logic [7:0] pass;
     logic [19:0] step;
@@ -62,15 +67,16 @@ module array #(
   typedef choice_t [MULTIPLEX-1:0] choices_t;
 
   // The pipelines.
-  int moving[PLANES][R][C];
+  int moving[HALVES][PLANES][R][C];
   tag_t tag[PLANES][R][C];
-  longint signed sum[PLANES][R][C];
-  int entering[PLANES][R][RING];      // Elements on their way to column 0.
-  choices_t choices[PLANES][R][C];    // The same for N:M weights.
-  choices_t entering_choices[PLANES][R][RING];
+  longint signed sum[HALVES][PLANES][R][C];
+  int entering[HALVES][PLANES][R][RING];      // Elements on their way to column 0.
+  choices_t choices[HALVES][PLANES][R][C];    // The same for N:M weights.
+  choices_t entering_choices[HALVES][PLANES][R][RING];
   tag_t entering_tag[PLANES][R][RING];
-  longint signed leaving[C][GROUPS][RING];  // Sums on their way to PSUM.
-  tag_t leaving_tag[C][GROUPS][RING];
+  // Sums on their way to PSUM, those of second halves after the others.
+  longint signed leaving[C][HALVES*GROUPS][RING];
+  tag_t leaving_tag[C][HALVES*GROUPS][RING];
   int unsigned empty_at[PLANES];
 
   // Streams, in order.
@@ -81,7 +87,7 @@ module array #(
   int stream_n2[STREAMS];
   int stream_columns[STREAMS];
   int stream_groups[STREAMS];
-  int stream_copies[STREAMS];   // Of N:M weights.
+  int stream_positions[STREAMS];  // Neighbours of a row in a step.
   int stream_in_turn[STREAMS];  // Groups that get their elements in one cycle.
   int stream_width[STREAMS];    // Results of a row.
   int stream_index[STREAMS];
@@ -99,13 +105,13 @@ module array #(
   int unsigned row_free_at[R];  // When the last stream has entered a row.
   int scale;
   logic second;
-  int plane, pitch, lane_pitch, copies;
+  int plane, pitch, lane_pitch, copies, positions;
 
   function automatic int operand_bits(input int mode, input int elem,
                                       input int mantissa);
     case (mode)
       OPERANDMODE_SELECT: return 1;
-      OPERANDMODE_BFP: return mantissa;
+      OPERANDMODE_BFP: return mantissa - 1;  // The highest digit has the sign.
       default: return 8 * stored_bytes(elem, mantissa);
     endcase
   endfunction
@@ -125,16 +131,21 @@ module array #(
     return x;
   endfunction
   // Neighbours of a row that a step takes at once: as many as the array has
-  // copies of N:M weights.
+  // copies of N:M weights, and as a cell takes.
   function automatic int copies_of(input logic pattern);
     return pattern ? int'(ctl.pe_pattern_group / ctl.pe_pattern_kept) : 1;
   endfunction
+  function automatic int positions_of(input logic pattern, input logic narrow);
+    return copies_of(pattern) * (narrow ? HALVES : 1);
+  endfunction
   // Cycles that a step takes per pass: a column takes so many sums at a time,
   // and a partition gives one element at a time to the groups that read it.
-  function automatic int unsigned hold_of(input int groups, input int advance);
+  function automatic int unsigned hold_of(input int groups, input int positions,
+                                          input int advance);
     int unsigned reads, writes;
     reads = gcd(groups, advance);
-    writes = ctl.psum_write_ports == 0 ? 1 : ceil_div(groups, int'(ctl.psum_write_ports));
+    writes = ctl.psum_write_ports == 0 ? 1
+        : ceil_div(groups * positions, int'(ctl.psum_write_ports));
     return reads > writes ? reads : writes;
   endfunction
 
@@ -185,6 +196,11 @@ module array #(
     return int'(d);
   endfunction
 
+  // A cell multiplies digits with a sign.
+  function automatic logic is_digit(input longint signed v);
+    return v >>> ctl.pe_cell_digit_bits == 0 || v >>> ctl.pe_cell_digit_bits == -1;
+  endfunction
+
   function automatic logic in_range(input int i, input int low, input int high);
     return i >= low && i < high;
   endfunction
@@ -210,7 +226,14 @@ module array #(
                  at + pixel / int'(`PE_MATMUL_groups(x)) * int'(`PE_MATMUL_stride2(x)));
   endfunction
 
-  // Row of cells `r` in a step: its element, or those of its multiplexer.
+  // The same past the end of a row, where the last step of it has nothing.
+  function automatic element_t next_element(input int i, input int g,
+                                            input int i0, input int i1, input int at);
+    if (at >= int'(`PE_MATMUL_n2(x))) return '0;
+    return element(i, g % int'(`PE_MATMUL_groups(x)), i0, i1, at);
+  endfunction
+
+  // Row of cells `r` in a step: its elements, or those of its multiplexers.
   function automatic void feed(input int r, input int slot, input int i0,
                                input int i1, input int i2, input int left,
                                input tag_t t);
@@ -219,22 +242,23 @@ module array #(
     tag_t own;
     choices_t all;
     own = t;
-    if (!t.pattern) begin
-      e = element(r % pitch, r / pitch, i0, i1, i2);
-      own.shift = t.shift + e.up;
-      entering[plane][r][slot] = digit_of(e.m, left, int'(left_digits));
-    end else begin
-      g = r / pitch;
-      first = r % pitch / int'(ctl.pe_pattern_kept) * int'(ctl.pe_pattern_group);
-      at = i2 * copies + g / int'(`PE_MATMUL_groups(x));
-      all = '0;
-      for (int m = 0; m < int'(ctl.pe_pattern_group); m++) begin
-        e = at < int'(`PE_MATMUL_n2(x))
-            ? element(first + m, g % int'(`PE_MATMUL_groups(x)), i0, i1, at) : '0;
-        all[m].digit = digit_of(e.m, left, int'(left_digits));
-        all[m].up = e.up;
+    g = r / pitch;
+    first = r % pitch / int'(ctl.pe_pattern_kept) * int'(ctl.pe_pattern_group);
+    for (int h = 0; h < (t.narrow ? HALVES : 1); h++) begin
+      at = i2 * positions + h * copies + g / int'(`PE_MATMUL_groups(x));
+      if (!t.pattern) begin
+        e = next_element(r % pitch, g, i0, i1, at);
+        own.shift[h] = t.shift[h] + e.up;
+        entering[h][plane][r][slot] = digit_of(e.m, left, int'(left_digits));
+      end else begin
+        all = '0;
+        for (int m = 0; m < int'(ctl.pe_pattern_group); m++) begin
+          e = next_element(first + m, g, i0, i1, at);
+          all[m].digit = digit_of(e.m, left, int'(left_digits));
+          all[m].up = e.up;
+        end
+        entering_choices[h][plane][r][slot] = all;
       end
-      entering_choices[plane][r][slot] = all;
     end
     entering_tag[plane][r][slot] = own;
   endfunction
@@ -248,7 +272,7 @@ module array #(
     if (done % hold != 0) return;
     left = pass / int'(right_digits);
     right = pass % int'(right_digits);
-    row_steps = ceil_div(int'(`PE_MATMUL_n2(x)), copies);
+    row_steps = ceil_div(int'(`PE_MATMUL_n2(x)), positions);
     i2 = step % row_steps;
     i1 = step / row_steps % int'(`PE_MATMUL_n1(x));
     i0 = step / row_steps / int'(`PE_MATMUL_n1(x));
@@ -257,7 +281,9 @@ module array #(
     t.second = second;
     t.top = right == int'(right_digits) - 1;
     t.pattern = `PE_MATMUL_pattern(x);
-    t.shift = 8'((left + right) * int'(ctl.pe_cell_digit_bits));
+    t.narrow = `PE_MATMUL_narrow(x);
+    for (int h = 0; h < HALVES; h++)
+      t.shift[h] = 8'((left + right) * int'(ctl.pe_cell_digit_bits));
     t.low = 6'(right * int'(ctl.pe_cell_digit_bits));
     t.stream = 8'(current);
     t.pass = 8'(pass);
@@ -268,7 +294,7 @@ module array #(
     for (int r = 0; r < R; r++)
       row_free_at[r] = ctl.cycle + hold + 32'(r % pitch);
     if (pass == int'(passes) - 1)
-      for (int k = i2 * copies; k < (i2 + 1) * copies; k++)
+      for (int k = i2 * positions; k < (i2 + 1) * positions; k++)
         if (k < int'(`PE_MATMUL_n2(x)))
           trace::rtl_enter(stream_index[current],
                            (i0 * int'(`PE_MATMUL_n1(x)) + i1) * int'(`PE_MATMUL_n2(x)) + k,
@@ -280,13 +306,14 @@ module array #(
     x = ctl.words[Q];
     second = ctl.active_set;
     copies = copies_of(`PE_MATMUL_pattern(x));
+    positions = positions_of(`PE_MATMUL_pattern(x), `PE_MATMUL_narrow(x));
     steps = int'(`PE_MATMUL_n0(x)) * int'(`PE_MATMUL_n1(x)) *
-        ceil_div(int'(`PE_MATMUL_n2(x)), copies);
+        ceil_div(int'(`PE_MATMUL_n2(x)), positions);
     left_digits = digits(operand_bits(int'(`PE_MATMUL_mode(x)), int'(`PE_MATMUL_type(x)),
                                       int'(`PE_MATMUL_mantissa(x))));
     right_digits = digits(stationary.bits[second]);
     passes = left_digits * right_digits;
-    hold = hold_of(int'(`PE_MATMUL_groups(x)) * copies, 1 + int'(`PE_MATMUL_skip(x)));
+    hold = hold_of(int'(`PE_MATMUL_groups(x)), positions, 1 + int'(`PE_MATMUL_skip(x)));
     lane_pitch = R / int'(`PE_MATMUL_groups(x));
     pitch = lane_pitch / copies;
     plane = $clog2(int'(`PE_MATMUL_groups(x)) * copies);
@@ -300,9 +327,9 @@ module array #(
     stream_n2[current] = int'(`PE_MATMUL_n2(x));
     stream_columns[current] = int'(`PE_MATMUL_cols(x));
     stream_groups[current] = int'(`PE_MATMUL_groups(x));
-    stream_copies[current] = copies;
-    stream_in_turn[current] = int'(`PE_MATMUL_groups(x)) * copies /
-        int'(gcd(int'(`PE_MATMUL_groups(x)) * copies, 1 + int'(`PE_MATMUL_skip(x))));
+    stream_positions[current] = positions;
+    stream_in_turn[current] = int'(`PE_MATMUL_groups(x)) /
+        int'(gcd(int'(`PE_MATMUL_groups(x)), 1 + int'(`PE_MATMUL_skip(x))));
     stream_width[current] = int'(`PE_MATMUL_groups(x)) > 1
         ? int'(`PE_MATMUL_validW(x)) : int'(`PE_MATMUL_n2(x));
     stream_index[current] = ctl.index[Q];
@@ -320,15 +347,21 @@ module array #(
 
   //--- Cells ------------------------------------------------------------------
 
-  // Of the cell in row `row` of a group.
-  function automatic longint signed product(input int row, input int c,
+  // An operand that leaves room for another one in a digit.
+  function automatic logic is_narrow(input longint signed v);
+    return v >>> (ctl.pe_narrow_bits - 1) == 0 || v >>> (ctl.pe_narrow_bits - 1) == -1;
+  endfunction
+
+  // Of half `h` of the cell in row `row` of a group.
+  function automatic longint signed product(input int h, input int row, input int c,
                                             input int moved, input choices_t all,
                                             input tag_t t);
     longint signed s;
     int m;
     logic [7:0] up;
     m = moved;
-    up = t.shift + stationary.up[t.second][row][c];
+    if (h > 0 && !t.narrow) return 0;
+    up = t.shift[h] + stationary.up[t.second][row][c];
     if (t.pattern) begin
       m = all[stationary.place[t.second][row][c]].digit;
       up = up + all[stationary.place[t.second][row][c]].up;
@@ -337,6 +370,12 @@ module array #(
     if (t.select) return stationary.word[t.second][row][c];
     s = stationary.mantissa[t.second][row][c] >>> t.low;
     if (!t.top) s = s & ((64'sd1 <<< ctl.pe_cell_digit_bits) - 1);
+    if (!is_digit(longint'(m)) || !is_digit(s))
+      trace::rtl_fail("a digit wider than a cell", stream_index[int'(t.stream)],
+                      int'(ctl.cycle));
+    if (t.narrow && (!is_narrow(longint'(m)) || !is_narrow(s)))
+      trace::rtl_fail("an operand wider than half a cell", stream_index[int'(t.stream)],
+                      int'(ctl.cycle));
     return (longint'(m) * s) <<< up;
   endfunction
 
@@ -349,19 +388,16 @@ module array #(
     p = R >> k;
     for (int c = C - 1; c >= 0; c--)
       for (int r = R - 1; r >= 0; r--) begin
-        if (c > 0) begin
-          moving[k][r][c] = moving[k][r][c-1];
-          tag[k][r][c] = tag[k][r][c-1];
-          if (tag[k][r][c].pattern) choices[k][r][c] = choices[k][r][c-1];
-        end else begin
-          moving[k][r][0] = entering[k][r][slot];
-          tag[k][r][0] = entering_tag[k][r][slot];
-          if (tag[k][r][0].pattern) choices[k][r][0] = entering_choices[k][r][slot];
-          entering_tag[k][r][slot] = '0;
+        tag[k][r][c] = c > 0 ? tag[k][r][c-1] : entering_tag[k][r][slot];
+        if (c == 0) entering_tag[k][r][slot] = '0;
+        for (int h = 0; h < (tag[k][r][c].narrow ? HALVES : 1); h++) begin
+          moving[h][k][r][c] = c > 0 ? moving[h][k][r][c-1] : entering[h][k][r][slot];
+          if (tag[k][r][c].pattern)
+            choices[h][k][r][c] = c > 0 ? choices[h][k][r][c-1] : entering_choices[h][k][r][slot];
+          above = r % p == 0 ? 0 : sum[h][k][r-1][c];
+          sum[h][k][r][c] = above + product(h, r % p, c, moving[h][k][r][c],
+                                            choices[h][k][r][c], tag[k][r][c]);
         end
-        above = r % p == 0 ? 0 : sum[k][r-1][c];
-        sum[k][r][c] = above + product(r % p, c, moving[k][r][c], choices[k][r][c],
-                                       tag[k][r][c]);
       end
   endfunction
 
@@ -425,9 +461,11 @@ module array #(
       ctl.issue[Q] = int'(`PE_MATMUL_n0(ctl.words[Q])) *
           int'(`PE_MATMUL_n1(ctl.words[Q])) *
           ceil_div(int'(`PE_MATMUL_n2(ctl.words[Q])),
-                   copies_of(`PE_MATMUL_pattern(ctl.words[Q]))) *
-          hold_of(int'(`PE_MATMUL_groups(ctl.words[Q])) *
-                      copies_of(`PE_MATMUL_pattern(ctl.words[Q])),
+                   positions_of(`PE_MATMUL_pattern(ctl.words[Q]),
+                                `PE_MATMUL_narrow(ctl.words[Q]))) *
+          hold_of(int'(`PE_MATMUL_groups(ctl.words[Q])),
+                  positions_of(`PE_MATMUL_pattern(ctl.words[Q]),
+                               `PE_MATMUL_narrow(ctl.words[Q])),
                   1 + int'(`PE_MATMUL_skip(ctl.words[Q]))) * ctl.passes;
       ctl.checked[Q] = ctl.index[Q];
     end
@@ -436,22 +474,25 @@ module array #(
 
   // Moves the sums that the last cycle has completed towards PSUM.
   function automatic void collect();
-    int p, due, row, late;
+    int p, due, row, late, place;
     for (int k = 0; k < PLANES; k++)
       if (ctl.cycle <= empty_at[k])
         for (int g = 0; g < (1 << k); g++) begin
           p = R >> k;
           row = (g + 1) * p - 1;
           for (int c = 0; c < C; c++)
-            if (tag[k][row][c].valid) begin
-              // The group's turn at its lane, or at the ports.
-              late = g / stream_in_turn[int'(tag[k][row][c].stream)];
-              if (ctl.psum_write_ports != 0 && g / int'(ctl.psum_write_ports) > late)
-                late = g / int'(ctl.psum_write_ports);
-              due = int'(ctl.cycle) + R - p + late;
-              leaving[c][g][due%RING] = sum[k][row][c];
-              leaving_tag[c][g][due%RING] = tag[k][row][c];
-            end
+            for (int h = 0; h < (tag[k][row][c].narrow ? HALVES : 1); h++)
+              if (tag[k][row][c].valid) begin
+                // The group's turn at its lane, or at the ports.
+                place = h * (1 << k) + g;
+                late = g % stream_groups[int'(tag[k][row][c].stream)] /
+                    stream_in_turn[int'(tag[k][row][c].stream)];
+                if (ctl.psum_write_ports != 0 && place / int'(ctl.psum_write_ports) > late)
+                  late = place / int'(ctl.psum_write_ports);
+                due = int'(ctl.cycle) + R - p + late;
+                leaving[c][place][due%RING] = sum[h][k][row][c];
+                leaving_tag[c][place][due%RING] = tag[k][row][c];
+              end
         end
   endfunction
 
@@ -460,8 +501,8 @@ module array #(
                                   input longint signed v);
     int s, i0, i1, i2, w, entry, row_steps;
     s = int'(t.stream);
-    row_steps = ceil_div(stream_n2[s], stream_copies[s]);
-    i2 = int'(t.step) % row_steps * stream_copies[s] + g / stream_groups[s];
+    row_steps = ceil_div(stream_n2[s], stream_positions[s]);
+    i2 = int'(t.step) % row_steps * stream_positions[s] + g / stream_groups[s];
     i1 = int'(t.step) / row_steps % stream_n1[s];
     i0 = int'(t.step) / row_steps / stream_n1[s];
     w = i2 * stream_groups[s] + g % stream_groups[s];
@@ -475,7 +516,7 @@ module array #(
                          (i0 * stream_n1[s] + i1) * stream_width[s] + w, c,
                          entry, mem.psum[c][entry], int'(ctl.cycle) - 1);
     end
-    if (c == stream_columns[s] - 1 && g == stream_groups[s] * stream_copies[s] - 1 &&
+    if (c == stream_columns[s] - 1 && g == stream_groups[s] * stream_positions[s] - 1 &&
         int'(t.step) == int'(stream_steps[s]) - 1 &&
         int'(t.pass) == int'(stream_passes[s]) - 1)
       stream_done[s] = 1;
@@ -485,7 +526,7 @@ module array #(
   function automatic int written(input int c, input int slot);
     int n;
     n = 0;
-    for (int g = 0; g < GROUPS; g++)
+    for (int g = 0; g < HALVES * GROUPS; g++)
       if (leaving_tag[c][g][slot].valid) begin
         n++;
         deposit(c, g, leaving_tag[c][g][slot], leaving[c][g][slot]);
@@ -524,7 +565,7 @@ module array #(
       end
     end
     for (int c = 0; c < C; c++)
-      for (int g = 0; g < GROUPS; g++)
+      for (int g = 0; g < HALVES * GROUPS; g++)
         for (int s = 0; s < RING; s++) leaving_tag[c][g][s] = '0;
     ctl.checked[Q] = -1;
     ctl.busy[Q] = 0;

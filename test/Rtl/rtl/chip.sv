@@ -47,6 +47,7 @@ module chip #(
     input int unsigned pe_pattern_group,
     input int unsigned pe_pattern_kept,
     input int unsigned pe_pattern_rows_per_cycle,
+    input int unsigned pe_narrow_bits,
     input int unsigned psum_write_ports,
     input int unsigned psum_read_bytes_per_cycle,
     input int unsigned act_lanes,
@@ -83,6 +84,7 @@ module chip #(
   assign ctl.pe_pattern_group = pe_pattern_group;
   assign ctl.pe_pattern_kept = pe_pattern_kept;
   assign ctl.pe_pattern_rows_per_cycle = pe_pattern_rows_per_cycle;
+  assign ctl.pe_narrow_bits = pe_narrow_bits;
   assign ctl.psum_write_ports = psum_write_ports;
   assign ctl.psum_read_bytes_per_cycle = psum_read_bytes_per_cycle;
   assign ctl.act_lanes = act_lanes;

@@ -49,6 +49,7 @@ interface control;
   int unsigned pe_cell_digit_bits, pe_load_rows_per_cycle, pe_shadow_set;
   int unsigned pe_groups_wait;
   int unsigned pe_pattern_group, pe_pattern_kept, pe_pattern_rows_per_cycle;
+  int unsigned pe_narrow_bits;
   int unsigned psum_write_ports, psum_read_bytes_per_cycle;
   int unsigned act_lanes, act_latency;
   int unsigned act_cost_cheap, act_cost_medium, act_cost_expensive;

@@ -32,7 +32,7 @@ module loader #(
   logic [7:0] up[2][R][C];
   longint signed word[2][R][C];
   logic [3:0] place[2][R][C];
-  int bits[2];  // Width of a stationary element.
+  int bits[2];  // Width of a stationary element, without the sign of a mantissa.
 
   // Rows on their way, each with the column that it reaches next; negative
   // while it waits for its skew.
@@ -186,7 +186,7 @@ module loader #(
     for (int c = 0; c < C; c++) seen[c] = 0;
     case (int'(`PE_LOAD_mode(x)))
       OPERANDMODE_SELECT: bits[second] = 1;
-      OPERANDMODE_BFP: bits[second] = int'(`PE_LOAD_mantissa(x));
+      OPERANDMODE_BFP: bits[second] = int'(`PE_LOAD_mantissa(x)) - 1;
       default: bits[second] = 8 * int'(bytes);
     endcase
   endfunction

@@ -201,6 +201,8 @@ TEST(Cycles, PeExamples) {
   EXPECT_EQ(pePasses(m, 8, 8), 1u);
   EXPECT_EQ(pePasses(m, 16, 8), 2u);
   EXPECT_EQ(pePasses(m, 9, 16), 4u);
+  // A magnitude of nothing still takes a pass.
+  EXPECT_EQ(pePasses(m, 0, 8), 1u);
   EXPECT_EQ(peLoad(m, 128, 1), (Timing{128, 128, 0}));
   EXPECT_EQ(peLoad(m, 27, 2), (Timing{54, 54, 0}));
   EXPECT_EQ(peMatmul(m, 512, 1, 64), (Timing{512, 702, 0}));

@@ -299,8 +299,11 @@ ExpectedRun TileBuilder::expect(
   const auto pitch = static_cast<uint64_t>(plan.tileW);
   const uint64_t taps = static_cast<uint64_t>(conv.kH * conv.kW);
   const uint64_t digit = machine.pe.cellDigitBits;
-  const uint64_t passes = divideUp(conv.mantissa ? conv.mantissa : 8, digit) *
-                          divideUp(conv.weightBits, digit);
+  // The sign of a mantissa is that of its highest digit.
+  const uint64_t sign = conv.mantissa ? 1 : 0;
+  const uint64_t passes =
+      divideUp((conv.mantissa ? conv.mantissa : 8) - sign, digit) *
+      divideUp(conv.weightBits - sign, digit);
   const bool dense = plan.encoding == isa::StreamEncoding::Dense;
   ExpectedRun run;
   for (const auto &list : lists) {

@@ -9,6 +9,7 @@
 // drain does, so the bits are the same (docs/Numerics.md 6).
 
 #include "../Generator.h"
+#include "Streams.h"
 
 #include "ashlar/Analysis/BufferViews.h"
 #include "ashlar/Analysis/NodeNames.h"
@@ -295,6 +296,8 @@ void MovingWeightsEmitter::emitMatmul(const ColumnTile &chunk, size_t index,
   matmul.psumStride2 = 1;
   matmul.hi0 = 1, matmul.hi1 = 1;
   matmul.hi2 = static_cast<int32_t>(chunk.cols);
+  if (analysis::isNarrow(type, storageOf(tile.op->getOperand(0)), machine))
+    setNarrow(matmul, machine);
   generator.builder.emit(matmul);
 }
 

@@ -7,6 +7,7 @@
 
 #include "../Generator.h"
 #include "../ProductGeometry.h"
+#include "Streams.h"
 
 #include "ashlar/Analysis/Cost/ProductWindows.h"
 #include "ashlar/Machine/Cycles.h"
@@ -320,30 +321,6 @@ void ProductEmitter::emitLoad(const ColumnTile &column, size_t index,
   generator.builder.emit(load);
 }
 
-/// Steps of a loop that a stream counts.
-static constexpr int64_t kMostSteps = (int64_t(1) << 19) - 1;
-
-/// Makes one loop of those whose positions follow each other, so that a step of
-/// N:M weights ends with a row as seldom as can be.
-static void joinLoops(isa::PeMatmul &op) {
-  auto isWhole = [](int64_t low, int64_t high, int64_t count) {
-    return low <= 0 && high >= count;
-  };
-  auto join = [&](auto &n, auto &stride, auto &psumStride, auto &lo, auto &hi) {
-    const int64_t count = op.n2, joined = count * n;
-    if (n == 1 || !isWhole(op.lo2, op.hi2, count) || !isWhole(lo, hi, n) ||
-        stride != count * op.stride2 || psumStride != count * op.psumStride2 ||
-        joined > kMostSteps)
-      return false;
-    op.n2 = static_cast<uint32_t>(joined);
-    op.lo2 = 0, op.hi2 = static_cast<int32_t>(joined);
-    n = 1, stride = 0, psumStride = 0, lo = 0, hi = 1;
-    return true;
-  };
-  if (op.n1 == 1 || join(op.n1, op.stride1, op.psumStride1, op.lo1, op.hi1))
-    join(op.n0, op.stride0, op.psumStride0, op.lo0, op.hi0);
-}
-
 void ProductEmitter::emitMatmul(const ColumnTile &column, size_t index,
                                 const Window &window, int64_t psum) {
   const StationaryTile &stationary = column.tiles[index];
@@ -391,6 +368,9 @@ void ProductEmitter::emitMatmul(const ColumnTile &column, size_t index,
     if (!geometry->xLanes.folded())
       joinLoops(matmul);
   }
+  if (analysis::isNarrow(analysis::activationStorage(tile.op),
+                         analysis::weightStorage(tile.op), machine))
+    setNarrow(matmul, machine);
   generator.builder.emit(matmul);
 }
 

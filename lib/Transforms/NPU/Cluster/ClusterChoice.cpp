@@ -189,13 +189,13 @@ int64_t Chooser::weightCycles(PeConvOp conv, double kept) const {
   analysis::StorageType type = analysis::weightStorage(conv);
   auto cell = static_cast<int64_t>(machine.xmGroup);
   int64_t block = std::max<int64_t>(type.format.block, cell);
-  double bits = type.digitBits();
+  double bits = type.storedBits();
   ZerosAttr zeros = conv.getZerosAttr();
   if (zeros && elements > 0 && machine.dma.decodedCodesPerCycle > 0) {
     const auto stored =
         static_cast<double>(zeros.getWeights() - zeros.getExact() -
                             zeros.getEncoded() - zeros.getStructural());
-    bits = numerics::expectedBits(type.digitBits(),
+    bits = numerics::expectedBits(type.storedBits(),
                                   std::clamp(stored / elements, 0.0, 1.0));
   }
   return static_cast<int64_t>(machine::dramStreamCycles(

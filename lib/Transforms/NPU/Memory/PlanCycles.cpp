@@ -122,10 +122,17 @@ double Planner::arrayCycles(const OpPlan &plan) const {
       machine::pePasses(machine, x.digitBits(), w.digitBits()));
   const int64_t lanes =
       std::max<int64_t>(plan.model.operands.front().lanes.count, 1);
-  const int64_t steps =
-      llvm::divideCeil(positionsOf(plan.choice.tile, plan.model.resultAxis),
-                       lanes) *
-      passes;
+  machine::PeStreamShape shape;
+  shape.positions = static_cast<uint64_t>(llvm::divideCeil(
+      positionsOf(plan.choice.tile, plan.model.resultAxis), lanes));
+  shape.passes = static_cast<uint64_t>(passes);
+  int64_t steps = static_cast<int64_t>(shape.positions) * passes;
+  if (analysis::isNarrow(x, w, machine)) {
+    shape.groups = static_cast<uint64_t>(lanes);
+    shape.narrow = true;
+    steps = std::min(
+        steps, static_cast<int64_t>(machine::peSteps(machine, shape).cycles));
+  }
   const auto load = static_cast<int64_t>(
       machine::peLoad(machine, machine.pe.rows, w.bytes()).issue);
   return static_cast<double>(positionTiles(plan)) *
