@@ -31,10 +31,13 @@ static void drainOnce(Engine &engine, const isa::ActDrain &op,
   drain.result = viewOf(operandDst(op));
   const EncodeTarget target = encodeTarget(op);
   MatmulBatch::Target *const products = drain.openProducts(target);
-  if (!products && drain.hasDenseEntries())
-    engine.batch.flush(engine, op.psum, drain.entries.size());
-  else if (!products)
-    engine.batch.flush(engine);
+  // Drains of the cluster read nothing that waits.
+  if (!products && !op.fromTcu) {
+    if (drain.hasDenseEntries())
+      engine.batch.flush(engine, op.psum, drain.entries.size());
+    else
+      engine.batch.flush(engine);
+  }
   if (op.mode == DrainMode::Int || op.mode == DrainMode::Raw64) {
     drain.loadStepRecords();
     engine.split(op.cols, op.cols * drain.entries.size(),
@@ -190,7 +193,7 @@ static void forGroups(const isa::ActDrain &op, Fn fn) {
 
 void Engine::execute(const isa::ActDrain &op) {
   const bool words = !op.fromTcu && op.mode == DrainMode::Raw64;
-  if (op.fromTcu || words)
+  if (words)
     batch.flush(*this);
   if (op.fromTcu)
     drainUnits(*this, op);

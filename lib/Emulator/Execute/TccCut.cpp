@@ -12,7 +12,6 @@ using namespace ashlar;
 using namespace ashlar::emulator;
 
 void Engine::execute(const isa::TccNnz &op) {
-  batch.flush(*this);
   Count count;
   count.bytes = storedBytes(op.type, op.mantissa);
   count.mask = valueBits(op.type, op.mantissa);

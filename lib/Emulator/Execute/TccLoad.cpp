@@ -214,7 +214,6 @@ static void loadUnit(Engine &engine, const isa::DmaTile &op, uint64_t unit,
 }
 
 void Engine::execute(const isa::DmaTile &op) {
-  batch.flush(*this);
   const TileTable &table = tables[op.table];
   if (cutTables[op.table])
     measured[current] = tileLoadCost(*machine, loadedTiles(op, table));
