@@ -103,13 +103,16 @@ static void timeStream(const machine::Description &machine,
   const uint64_t issue = time.issueEnd - time.start;
   const uint64_t last = issue > steps * ports ? issue - steps * ports : 0;
   const Place place = placeOf(machine, op, event);
-  // Groups enter in the turn in which their lane gives them their element, and
-  // leave as PSUM takes them.
+  // Groups enter in the turn in which their lane gives them their elements, and
+  // leave as PSUM takes them, turn by turn.
   const uint64_t groups = std::max<uint64_t>(op.groups, 1);
-  const uint64_t turn =
-      place.group % groups / (groups / std::gcd(groups, advance));
+  const uint64_t inTurn = groups / std::gcd(groups, advance);
+  const uint64_t group = place.group % groups, turn = group / inTurn;
+  const uint64_t port =
+      (turn * stepPositions(machine, op) + place.group / groups) * inTurn +
+      group % inTurn;
   const uint64_t atPort =
-      machine.psum.writePorts ? place.group / machine.psum.writePorts : 0;
+      machine.psum.writePorts ? port / machine.psum.writePorts : 0;
   const uint64_t cycle = last + place.step * ports + std::max(atPort, turn);
   event.wave = cycle + event.column + 1;
   event.cycle = time.start + cycle;

@@ -474,7 +474,7 @@ module array #(
 
   // Moves the sums that the last cycle has completed towards PSUM.
   function automatic void collect();
-    int p, due, row, late, place;
+    int p, due, row, late, place, port, per_turn, of_groups;
     for (int k = 0; k < PLANES; k++)
       if (ctl.cycle <= empty_at[k])
         for (int g = 0; g < (1 << k); g++) begin
@@ -485,10 +485,14 @@ module array #(
               if (tag[k][row][c].valid) begin
                 // The group's turn at its lane, or at the ports.
                 place = h * (1 << k) + g;
-                late = g % stream_groups[int'(tag[k][row][c].stream)] /
-                    stream_in_turn[int'(tag[k][row][c].stream)];
-                if (ctl.psum_write_ports != 0 && place / int'(ctl.psum_write_ports) > late)
-                  late = place / int'(ctl.psum_write_ports);
+                of_groups = stream_groups[int'(tag[k][row][c].stream)];
+                per_turn = stream_in_turn[int'(tag[k][row][c].stream)];
+                late = g % of_groups / per_turn;
+                // The results of a turn take the ports before those of the next.
+                port = (late * stream_positions[int'(tag[k][row][c].stream)] +
+                        place / of_groups) * per_turn + g % of_groups % per_turn;
+                if (ctl.psum_write_ports != 0 && port / int'(ctl.psum_write_ports) > late)
+                  late = port / int'(ctl.psum_write_ports);
                 due = int'(ctl.cycle) + R - p + late;
                 leaving[c][place][due%RING] = sum[h][k][row][c];
                 leaving_tag[c][place][due%RING] = tag[k][row][c];
