@@ -4,7 +4,7 @@
 
 #include "ashlar/Codegen/Assemble.h"
 
-#include "ashlar/Analysis/StorageType.h"
+#include "ashlar/Analysis/Layout/StorageType.h"
 #include "ashlar/Isa/Text.h"
 #include "ashlar/Support/Error.h"
 #include "ashlar/Support/Version.h"

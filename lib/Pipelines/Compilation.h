@@ -9,7 +9,7 @@
 
 #include "MeasureClusters.h"
 #include "PhaseFile.h"
-#include "ashlar/Analysis/NumericPlan.h"
+#include "ashlar/Analysis/Module/NumericPlan.h"
 #include "ashlar/Codegen/Assemble.h"
 #include "ashlar/Pipelines/Compile.h"
 #include "ashlar/Support/Error.h"

@@ -2,7 +2,7 @@
 //
 // Decisions that passes left as attributes, as JSON for reports.
 
-#include "ashlar/Analysis/NodeNames.h"
+#include "ashlar/Analysis/Module/NodeNames.h"
 #include "ashlar/Pipelines/Compile.h"
 #include "ashlar/Transforms/NPU/Passes.h"
 #include "dialects/ISA/ISADialect.h"

@@ -4,7 +4,7 @@
 
 #include "FoldMachine.h"
 
-#include "ashlar/Analysis/MovementQueues.h"
+#include "ashlar/Analysis/Cost/MovementQueues.h"
 #include "ashlar/Machine/Cycles.h"
 #include "ashlar/Machine/Dram.h"
 

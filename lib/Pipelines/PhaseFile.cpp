@@ -4,7 +4,7 @@
 
 #include "PhaseFile.h"
 
-#include "ashlar/Analysis/ModuleForm.h"
+#include "ashlar/Analysis/Module/ModuleForm.h"
 #include "ashlar/Support/FileIO.h"
 #include "ashlar/Support/ModuleText.h"
 #include "ashlar/Transforms/NPU/Passes.h"

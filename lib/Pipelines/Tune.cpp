@@ -5,7 +5,7 @@
 
 #include "Compilation.h"
 
-#include "ashlar/Analysis/MapForm.h"
+#include "ashlar/Analysis/Layout/MapForm.h"
 #include "ashlar/Support/Error.h"
 #include "ashlar/Transforms/NN/Passes.h"
 #include "ashlar/Transforms/NPU/Passes.h"

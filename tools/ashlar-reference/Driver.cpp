@@ -3,7 +3,7 @@
 // Loads a network, optionally runs the first phases on it, and evaluates it.
 
 #include "Driver.h"
-#include "ashlar/Analysis/ModuleForm.h"
+#include "ashlar/Analysis/Module/ModuleForm.h"
 #include "ashlar/Container/Container.h"
 #include "ashlar/Frontend/Onnx/Import.h"
 #include "ashlar/Reference/Interpreter.h"

@@ -7,9 +7,9 @@
 #include "ashlar/Analysis/Cost/OperationCycles.h"
 #include "ashlar/Analysis/Cost/WindowCopies.h"
 
-#include "ashlar/Analysis/MoveView.h"
-#include "ashlar/Analysis/MovementQueues.h"
-#include "ashlar/Analysis/TilingModel.h"
+#include "ashlar/Analysis/Cost/MovementQueues.h"
+#include "ashlar/Analysis/Layout/MoveView.h"
+#include "ashlar/Analysis/Tiles/TilingModel.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/BuiltinAttributes.h"
 #include "llvm/ADT/STLExtras.h"

@@ -6,7 +6,7 @@
 
 #include "ashlar/Analysis/Cost/CopyNest.h"
 
-#include "ashlar/Analysis/MovementQueues.h"
+#include "ashlar/Analysis/Cost/MovementQueues.h"
 #include "ashlar/Machine/Dram.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/MathExtras.h"

@@ -10,12 +10,12 @@
 
 #include "ashlar/Analysis/Cost/StationaryCycles.h"
 
-#include "ashlar/Analysis/DenseCycles.h"
-#include "ashlar/Analysis/EncodedWeights.h"
-#include "ashlar/Analysis/PatternTiles.h"
-#include "ashlar/Analysis/StationaryPlan.h"
-#include "ashlar/Analysis/StorageType.h"
-#include "ashlar/Analysis/TilingModel.h"
+#include "ashlar/Analysis/Array/EncodedWeights.h"
+#include "ashlar/Analysis/Array/PatternTiles.h"
+#include "ashlar/Analysis/Array/StationaryPlan.h"
+#include "ashlar/Analysis/Cost/DenseCycles.h"
+#include "ashlar/Analysis/Layout/StorageType.h"
+#include "ashlar/Analysis/Tiles/TilingModel.h"
 #include "ashlar/Machine/Transposes.h"
 #include "dialects/NPU/NPUDialect.h"
 #include "llvm/ADT/STLExtras.h"

@@ -6,7 +6,7 @@
 #include "ashlar/Analysis/Cost/OperationCycles.h"
 #include "ashlar/Analysis/Cost/VectorLoops.h"
 
-#include "ashlar/Analysis/TilingModel.h"
+#include "ashlar/Analysis/Tiles/TilingModel.h"
 #include "ashlar/Isa/Ports.h"
 #include "ashlar/Machine/Ports.h"
 #include "llvm/ADT/STLExtras.h"

@@ -7,8 +7,8 @@
 
 #include "ashlar/Analysis/Cost/WindowCopies.h"
 
+#include "ashlar/Analysis/Cost/MovementQueues.h"
 #include "ashlar/Analysis/Cost/OperationCycles.h"
-#include "ashlar/Analysis/MovementQueues.h"
 #include "llvm/Support/MathExtras.h"
 
 #include <numeric>

@@ -2,9 +2,9 @@
 //
 // Loops, regions and buffers of sequences.
 
-#include "ashlar/Analysis/TileSequence.h"
+#include "ashlar/Analysis/Tiles/TileSequence.h"
 
-#include "ashlar/Analysis/MoveView.h"
+#include "ashlar/Analysis/Layout/MoveView.h"
 #include "dialects/BFP/BFPTypes.h"
 #include "dialects/BFP/EncodeEvents.h"
 #include "dialects/NPU/NPUDialect.h"

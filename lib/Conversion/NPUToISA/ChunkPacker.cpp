@@ -10,7 +10,7 @@
 #include "ChunkPacker.h"
 
 #include "LoopOrder.h"
-#include "ashlar/Analysis/StorageType.h"
+#include "ashlar/Analysis/Layout/StorageType.h"
 #include "ashlar/Machine/Cycles.h"
 #include "ashlar/Numerics/BlockArithmetic.h"
 #include "ashlar/Numerics/PackedCodes.h"

@@ -7,7 +7,7 @@
 
 #include "ProgramBuilder.h"
 #include "WeightStream.h"
-#include "ashlar/Analysis/EncodedWeights.h"
+#include "ashlar/Analysis/Array/EncodedWeights.h"
 #include "ashlar/Numerics/SparseCodes.h"
 
 namespace ashlar::codegen {

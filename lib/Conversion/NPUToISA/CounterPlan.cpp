@@ -5,7 +5,7 @@
 #include "CounterPlan.h"
 
 #include "Generator.h"
-#include "ashlar/Analysis/StorageType.h"
+#include "ashlar/Analysis/Layout/StorageType.h"
 
 using namespace mlir;
 

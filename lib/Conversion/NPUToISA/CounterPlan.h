@@ -5,7 +5,7 @@
 #ifndef ASHLAR_LIB_CONVERSION_NPUTOISA_COUNTERPLAN_H
 #define ASHLAR_LIB_CONVERSION_NPUTOISA_COUNTERPLAN_H
 
-#include "ashlar/Analysis/CounterAllocation.h"
+#include "ashlar/Analysis/Sparse/CounterAllocation.h"
 #include "ashlar/Isa/Instruction.h"
 
 namespace ashlar::codegen {

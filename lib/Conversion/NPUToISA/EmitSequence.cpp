@@ -8,8 +8,8 @@
 #include "EmitSequence.h"
 
 #include "Generator.h"
-#include "ashlar/Analysis/StationaryPlan.h"
-#include "ashlar/Analysis/TileSequence.h"
+#include "ashlar/Analysis/Array/StationaryPlan.h"
+#include "ashlar/Analysis/Tiles/TileSequence.h"
 #include "dialects/NPU/NPUDialect.h"
 #include "llvm/ADT/TypeSwitch.h"
 

@@ -4,7 +4,7 @@
 
 #include "ProgramBuilder.h"
 
-#include "ashlar/Analysis/MovementQueues.h"
+#include "ashlar/Analysis/Cost/MovementQueues.h"
 
 #include <algorithm>
 

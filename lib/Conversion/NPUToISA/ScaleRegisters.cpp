@@ -4,7 +4,7 @@
 
 #include "ScaleRegisters.h"
 
-#include "ashlar/Analysis/StorageType.h"
+#include "ashlar/Analysis/Layout/StorageType.h"
 #include "ashlar/Numerics/Statistics.h"
 #include "ashlar/Support/Error.h"
 #include "dialects/BFP/EncodeEvents.h"

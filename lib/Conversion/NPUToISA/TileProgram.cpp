@@ -4,8 +4,8 @@
 
 #include "TileProgram.h"
 
-#include "ashlar/Analysis/KernelTurns.h"
-#include "ashlar/Analysis/StorageType.h"
+#include "ashlar/Analysis/Layout/StorageType.h"
+#include "ashlar/Analysis/Sparse/KernelTurns.h"
 #include "ashlar/Isa/CoefficientStream.h"
 #include "ashlar/Machine/Cycles.h"
 #include "ashlar/Numerics/Encode.h"

@@ -8,7 +8,7 @@
 #define ASHLAR_LIB_CONVERSION_NPUTOISA_TILEPROGRAM_H
 
 #include "ProgramBuilder.h"
-#include "ashlar/Analysis/TilePlan.h"
+#include "ashlar/Analysis/Sparse/TilePlan.h"
 
 #include <deque>
 #include <map>

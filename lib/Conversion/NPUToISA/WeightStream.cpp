@@ -5,8 +5,8 @@
 #include "WeightStream.h"
 
 #include "ChunkPacker.h"
-#include "ashlar/Analysis/NodeNames.h"
-#include "ashlar/Analysis/StorageType.h"
+#include "ashlar/Analysis/Layout/StorageType.h"
+#include "ashlar/Analysis/Module/NodeNames.h"
 #include "ashlar/Machine/Dram.h"
 #include "ashlar/Support/Error.h"
 #include "llvm/Support/MathExtras.h"

@@ -15,7 +15,7 @@
 #define ASHLAR_LIB_CONVERSION_NPUTOISA_WEIGHTSTREAM_H
 
 #include "ProgramBuilder.h"
-#include "ashlar/Analysis/StationaryPlan.h"
+#include "ashlar/Analysis/Array/StationaryPlan.h"
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/Support/MathExtras.h"
 #include <deque>

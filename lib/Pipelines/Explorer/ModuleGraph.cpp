@@ -4,7 +4,7 @@
 
 #include "Graph.h"
 
-#include "ashlar/Analysis/NodeNames.h"
+#include "ashlar/Analysis/Module/NodeNames.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/StringExtras.h"

@@ -4,7 +4,7 @@
 
 #include "FormatSpace.h"
 
-#include "ashlar/Analysis/NodeNames.h"
+#include "ashlar/Analysis/Module/NodeNames.h"
 #include "dialects/BFP/BFPDialect.h"
 #include "dialects/BFP/BFPOps.h"
 #include "dialects/BFP/BFPTypes.h"

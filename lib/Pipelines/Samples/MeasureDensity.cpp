@@ -7,7 +7,7 @@
 
 #include "RunSamples.h"
 
-#include "ashlar/Analysis/DataProfile.h"
+#include "ashlar/Analysis/Sparse/DataProfile.h"
 #include "llvm/ADT/STLExtras.h"
 
 #include <numeric>

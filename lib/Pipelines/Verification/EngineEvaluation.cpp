@@ -5,7 +5,7 @@
 
 #include "PlanEvaluation.h"
 
-#include "ashlar/Analysis/StationaryPlan.h"
+#include "ashlar/Analysis/Array/StationaryPlan.h"
 #include "ashlar/Conversion/NNToNPU/NNToNPU.h"
 #include "ashlar/Numerics/BlockArithmetic.h"
 #include "ashlar/Numerics/Function.h"

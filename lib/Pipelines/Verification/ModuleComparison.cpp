@@ -5,8 +5,8 @@
 
 #include "ModuleComparison.h"
 
-#include "ashlar/Analysis/NodeNames.h"
-#include "ashlar/Analysis/NumericPlan.h"
+#include "ashlar/Analysis/Module/NodeNames.h"
+#include "ashlar/Analysis/Module/NumericPlan.h"
 #include "ashlar/Conversion/NNToNPU/NNToNPU.h"
 #include "dialects/NN/NNOps.h"
 #include "dialects/NPU/NPUDialect.h"

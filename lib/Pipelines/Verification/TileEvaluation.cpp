@@ -4,7 +4,7 @@
 
 #include "TileEvaluation.h"
 
-#include "ashlar/Analysis/TileSequence.h"
+#include "ashlar/Analysis/Tiles/TileSequence.h"
 #include "dialects/NPU/NPUDialect.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "llvm/ADT/TypeSwitch.h"

@@ -16,7 +16,7 @@
 #include "ModuleComparison.h"
 #include "TileEvaluation.h"
 
-#include "ashlar/Analysis/NumericPlan.h"
+#include "ashlar/Analysis/Module/NumericPlan.h"
 #include "ashlar/Codegen/Assemble.h"
 #include "ashlar/Emulator/Emulator.h"
 #include "ashlar/Frontend/OnnxReference/Reference.h"

@@ -4,7 +4,7 @@
 
 #include "AccumulatorProof.h"
 
-#include "ashlar/Analysis/NodeNames.h"
+#include "ashlar/Analysis/Module/NodeNames.h"
 #include "dialects/BFP/BFPOps.h"
 
 #include <fmt/format.h>

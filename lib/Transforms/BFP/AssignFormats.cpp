@@ -4,7 +4,7 @@
 // are meant for. Input: products in `bfp`, epilogues fused or not. Output: the
 // same with two attributes each, which choose-formats consumes.
 
-#include "ashlar/Analysis/NodeNames.h"
+#include "ashlar/Analysis/Module/NodeNames.h"
 #include "ashlar/Numerics/FormatTable.h"
 #include "ashlar/Transforms/BFP/Passes.h"
 #include "dialects/BFP/BFPOps.h"

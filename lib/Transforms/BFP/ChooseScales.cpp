@@ -4,8 +4,8 @@
 // (docs/Numerics.md 5). Input: the plan with storage decided. Output: the same;
 // ops whose result is an event of another policy than `runmax` say so.
 
-#include "ashlar/Analysis/NodeNames.h"
-#include "ashlar/Analysis/NumericPlan.h"
+#include "ashlar/Analysis/Module/NodeNames.h"
+#include "ashlar/Analysis/Module/NumericPlan.h"
 #include "ashlar/Numerics/FormatTable.h"
 #include "ashlar/Transforms/BFP/Passes.h"
 #include "dialects/BFP/BFPOps.h"

@@ -4,7 +4,7 @@
 // Input: the canonical `nn` graph. Output: the same graph, products in `bfp`
 // with an empty epilogue. Assumption: none beyond the verifiers.
 
-#include "ashlar/Analysis/NodeNames.h"
+#include "ashlar/Analysis/Module/NodeNames.h"
 #include "ashlar/Transforms/BFP/Passes.h"
 #include "dialects/BFP/BFPOps.h"
 #include "dialects/NN/NNElements.h"

@@ -6,7 +6,7 @@
 // two products is the later.
 
 #include "ScalarConstant.h"
-#include "ashlar/Analysis/NodeNames.h"
+#include "ashlar/Analysis/Module/NodeNames.h"
 #include "ashlar/Transforms/BFP/Passes.h"
 #include "dialects/BFP/BFPOps.h"
 #include "dialects/NN/NNElements.h"

@@ -3,7 +3,7 @@
 // The numeric plan as text, from a pass: lets tests look at what the plan
 // writer makes of a module.
 
-#include "ashlar/Analysis/NumericPlan.h"
+#include "ashlar/Analysis/Module/NumericPlan.h"
 #include "ashlar/Transforms/BFP/Passes.h"
 
 #include "mlir/IR/BuiltinOps.h"

@@ -6,7 +6,7 @@
 #include "AccumulatorProof.h"
 #include "Shapes.h"
 
-#include "ashlar/Analysis/NodeNames.h"
+#include "ashlar/Analysis/Module/NodeNames.h"
 #include "ashlar/Transforms/BFP/Passes.h"
 #include "dialects/BFP/BFPOps.h"
 #include "dialects/BFP/EncodeEvents.h"

@@ -5,7 +5,7 @@
 // and output: any `nn` function.
 
 #include "Rewrite.h"
-#include "ashlar/Analysis/Permutation.h"
+#include "ashlar/Analysis/Layout/Permutation.h"
 #include "ashlar/Transforms/NN/Passes.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 #include "llvm/ADT/STLExtras.h"

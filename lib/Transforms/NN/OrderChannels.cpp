@@ -6,7 +6,7 @@
 // orders of output and input channels.
 
 #include "Rewrite.h"
-#include "ashlar/Analysis/NodeNames.h"
+#include "ashlar/Analysis/Module/NodeNames.h"
 #include "ashlar/Transforms/NN/Passes.h"
 #include "dialects/NN/NNElements.h"
 #include "llvm/ADT/SetVector.h"

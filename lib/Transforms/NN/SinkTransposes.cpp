@@ -5,8 +5,8 @@
 // store of a graph output. Input and output: any `nn` function.
 
 #include "Rewrite.h"
-#include "ashlar/Analysis/NodeNames.h"
-#include "ashlar/Analysis/Permutation.h"
+#include "ashlar/Analysis/Layout/Permutation.h"
+#include "ashlar/Analysis/Module/NodeNames.h"
 #include "ashlar/Transforms/NN/Passes.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 #include "llvm/ADT/STLExtras.h"

@@ -3,8 +3,8 @@
 // Counts of zeros as attributes (see Passes.td). Input: npu products. Output:
 // the same with `zeros`.
 
-#include "ashlar/Analysis/StationaryPlan.h"
-#include "ashlar/Analysis/ZeroAnalysis.h"
+#include "ashlar/Analysis/Array/StationaryPlan.h"
+#include "ashlar/Analysis/Sparse/ZeroAnalysis.h"
 #include "ashlar/Transforms/NPU/Passes.h"
 #include "dialects/NPU/NPUDialect.h"
 #include "mlir/IR/Builders.h"

@@ -3,8 +3,8 @@
 // Chooses the partition axis of every npu result. Input: npu operations on
 // tensors with storage types. Output: the same with `layout`.
 
-#include "ashlar/Analysis/MoveView.h"
-#include "ashlar/Analysis/TilingModel.h"
+#include "ashlar/Analysis/Layout/MoveView.h"
+#include "ashlar/Analysis/Tiles/TilingModel.h"
 #include "ashlar/Transforms/NPU/Passes.h"
 #include "dialects/NPU/NPUDialect.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"

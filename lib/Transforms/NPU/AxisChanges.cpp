@@ -4,7 +4,7 @@
 
 #include "AxisChanges.h"
 
-#include "ashlar/Analysis/TilingModel.h"
+#include "ashlar/Analysis/Tiles/TilingModel.h"
 #include "dialects/NPU/AccessPattern.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Builders.h"

@@ -6,11 +6,11 @@
 
 #include "CheckBuffers.h"
 
-#include "ashlar/Analysis/InPlace.h"
-#include "ashlar/Analysis/MoveView.h"
-#include "ashlar/Analysis/ResidentConstants.h"
-#include "ashlar/Analysis/StationaryPlan.h"
-#include "ashlar/Analysis/TileBuffers.h"
+#include "ashlar/Analysis/Array/StationaryPlan.h"
+#include "ashlar/Analysis/Layout/InPlace.h"
+#include "ashlar/Analysis/Layout/MoveView.h"
+#include "ashlar/Analysis/Layout/ResidentConstants.h"
+#include "ashlar/Analysis/Tiles/TileBuffers.h"
 #include "ashlar/Transforms/NPU/Passes.h"
 #include "dialects/NPU/NPUDialect.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"

@@ -10,11 +10,11 @@
 // sooner. No value changes: a drain applies the function to the
 // binary32 result that it stores here.
 
+#include "ashlar/Analysis/Array/StationaryPlan.h"
+#include "ashlar/Analysis/Cost/DenseCycles.h"
 #include "ashlar/Analysis/Cost/OperationCycles.h"
-#include "ashlar/Analysis/DenseCycles.h"
-#include "ashlar/Analysis/StationaryPlan.h"
-#include "ashlar/Analysis/StorageType.h"
-#include "ashlar/Analysis/View.h"
+#include "ashlar/Analysis/Layout/StorageType.h"
+#include "ashlar/Analysis/Layout/View.h"
 #include "ashlar/Transforms/NPU/Passes.h"
 #include "dialects/BFP/EncodeEvents.h"
 #include "dialects/NPU/NPUDialect.h"

@@ -4,11 +4,11 @@
 // Passes.td). Input: planned npu operations. Output: the same with
 // `form` in `memory`, and decisions.
 
-#include "ashlar/Analysis/DataProfile.h"
-#include "ashlar/Analysis/InPlace.h"
-#include "ashlar/Analysis/MapForm.h"
-#include "ashlar/Analysis/MoveView.h"
-#include "ashlar/Analysis/TilingModel.h"
+#include "ashlar/Analysis/Layout/InPlace.h"
+#include "ashlar/Analysis/Layout/MapForm.h"
+#include "ashlar/Analysis/Layout/MoveView.h"
+#include "ashlar/Analysis/Sparse/DataProfile.h"
+#include "ashlar/Analysis/Tiles/TilingModel.h"
 #include "ashlar/Partition/Compress.h"
 #include "ashlar/Transforms/NPU/Passes.h"
 #include "dialects/NPU/NPUDialect.h"

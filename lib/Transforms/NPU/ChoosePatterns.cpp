@@ -3,8 +3,8 @@
 // N:M weights (see Passes.td). Input: products on the array. Output: the same,
 // some with `pattern`, and a decision where the machine has the pattern.
 
-#include "ashlar/Analysis/EncodedWeights.h"
-#include "ashlar/Analysis/PatternTiles.h"
+#include "ashlar/Analysis/Array/EncodedWeights.h"
+#include "ashlar/Analysis/Array/PatternTiles.h"
 #include "ashlar/Transforms/NPU/Passes.h"
 #include "dialects/NPU/NPUDialect.h"
 #include "mlir/IR/Builders.h"

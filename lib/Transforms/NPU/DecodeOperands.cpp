@@ -6,7 +6,7 @@
 // re-laid is an f32 tensor first. No operation is omitted: its tiling model
 // says how it reads.
 
-#include "ashlar/Analysis/TilingModel.h"
+#include "ashlar/Analysis/Tiles/TilingModel.h"
 #include "ashlar/Conversion/NNToNPU/NNToNPU.h"
 #include "ashlar/Transforms/NPU/Passes.h"
 #include "dialects/NPU/NPUDialect.h"

@@ -5,11 +5,11 @@
 // producers, a decision on every convolution that could read a folded feature
 // map.
 
-#include "ashlar/Analysis/DenseCycles.h"
-#include "ashlar/Analysis/MovementQueues.h"
-#include "ashlar/Analysis/StationaryPlan.h"
-#include "ashlar/Analysis/TileSequence.h"
-#include "ashlar/Analysis/TilingModel.h"
+#include "ashlar/Analysis/Array/StationaryPlan.h"
+#include "ashlar/Analysis/Cost/DenseCycles.h"
+#include "ashlar/Analysis/Cost/MovementQueues.h"
+#include "ashlar/Analysis/Tiles/TileSequence.h"
+#include "ashlar/Analysis/Tiles/TilingModel.h"
 #include "ashlar/Machine/Cycles.h"
 #include "ashlar/Transforms/NPU/Passes.h"
 #include "dialects/NPU/AccessPattern.h"

@@ -5,8 +5,8 @@
 // layouts. Output: `packed_rows` and a decision on the convolutions that have
 // the choice.
 
-#include "ashlar/Analysis/RowPacking.h"
-#include "ashlar/Analysis/TilingModel.h"
+#include "ashlar/Analysis/Array/RowPacking.h"
+#include "ashlar/Analysis/Tiles/TilingModel.h"
 #include "ashlar/Transforms/NPU/Passes.h"
 #include "dialects/NPU/NPUDialect.h"
 #include "mlir/IR/Builders.h"

@@ -3,12 +3,12 @@
 // The predictions that choices compare, operation by operation, as text: a
 // script puts them beside the cycles of a run.
 
+#include "ashlar/Analysis/Array/EncodedWeights.h"
+#include "ashlar/Analysis/Array/PatternTiles.h"
+#include "ashlar/Analysis/Array/StationaryPlan.h"
+#include "ashlar/Analysis/Cost/DenseCycles.h"
 #include "ashlar/Analysis/Cost/OperationCycles.h"
-#include "ashlar/Analysis/DenseCycles.h"
-#include "ashlar/Analysis/EncodedWeights.h"
-#include "ashlar/Analysis/NodeNames.h"
-#include "ashlar/Analysis/PatternTiles.h"
-#include "ashlar/Analysis/StationaryPlan.h"
+#include "ashlar/Analysis/Module/NodeNames.h"
 #include "ashlar/Transforms/NPU/Passes.h"
 #include "dialects/NPU/NPUDialect.h"
 #include "llvm/Support/raw_ostream.h"

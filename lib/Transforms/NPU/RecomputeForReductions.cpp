@@ -11,8 +11,8 @@
 
 #include "ashlar/Analysis/Cost/CopyNest.h"
 #include "ashlar/Analysis/Cost/OperationCycles.h"
-#include "ashlar/Analysis/StorageType.h"
-#include "ashlar/Analysis/View.h"
+#include "ashlar/Analysis/Layout/StorageType.h"
+#include "ashlar/Analysis/Layout/View.h"
 #include "ashlar/Transforms/NPU/Passes.h"
 #include "dialects/NPU/NPUDialect.h"
 #include "mlir/IR/Builders.h"

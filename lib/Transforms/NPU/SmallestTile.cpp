@@ -4,8 +4,8 @@
 
 #include "SmallestTile.h"
 
-#include "ashlar/Analysis/StationaryPlan.h"
-#include "ashlar/Analysis/TileBuffers.h"
+#include "ashlar/Analysis/Array/StationaryPlan.h"
+#include "ashlar/Analysis/Tiles/TileBuffers.h"
 #include "dialects/NPU/NPUDialect.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/MathExtras.h"

@@ -6,7 +6,7 @@
 #ifndef ASHLAR_LIB_TRANSFORMS_NPU_SMALLESTTILE_H
 #define ASHLAR_LIB_TRANSFORMS_NPU_SMALLESTTILE_H
 
-#include "ashlar/Analysis/TilingModel.h"
+#include "ashlar/Analysis/Tiles/TilingModel.h"
 #include "mlir/IR/BuiltinOps.h"
 
 namespace ashlar::npu {

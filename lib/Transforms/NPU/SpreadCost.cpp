@@ -8,9 +8,9 @@
 
 #include "SpreadCost.h"
 
+#include "ashlar/Analysis/Cost/MovementQueues.h"
 #include "ashlar/Analysis/Cost/OperationCycles.h"
-#include "ashlar/Analysis/MovementQueues.h"
-#include "ashlar/Analysis/TilingModel.h"
+#include "ashlar/Analysis/Tiles/TilingModel.h"
 #include "ashlar/Machine/Cycles.h"
 #include "ashlar/Machine/Dram.h"
 #include "ashlar/Transforms/NPU/Passes.h"

@@ -5,7 +5,7 @@
 #ifndef ASHLAR_LIB_TRANSFORMS_NPU_SPREADCOST_H
 #define ASHLAR_LIB_TRANSFORMS_NPU_SPREADCOST_H
 
-#include "ashlar/Analysis/Lanes.h"
+#include "ashlar/Analysis/Layout/Lanes.h"
 #include "ashlar/Machine/Description.h"
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/DenseSet.h"

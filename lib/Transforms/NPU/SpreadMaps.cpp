@@ -7,7 +7,7 @@
 
 #include "SpreadCost.h"
 
-#include "ashlar/Analysis/TilingModel.h"
+#include "ashlar/Analysis/Tiles/TilingModel.h"
 #include "ashlar/Transforms/NPU/Passes.h"
 #include "dialects/NPU/AccessPattern.h"
 #include "dialects/NPU/NPUDialect.h"

@@ -3,8 +3,8 @@
 // Which operations can work with a second axis across partitions, and which
 // results can lie so.
 
-#include "ashlar/Analysis/TileSequence.h"
-#include "ashlar/Analysis/TilingModel.h"
+#include "ashlar/Analysis/Tiles/TileSequence.h"
+#include "ashlar/Analysis/Tiles/TilingModel.h"
 #include "ashlar/Transforms/NPU/Passes.h"
 #include "dialects/NPU/AccessPattern.h"
 #include "dialects/NPU/NPUDialect.h"

@@ -6,14 +6,14 @@
 // generation ask before they read a decision, so that a module from a file
 // cannot lead them where no pass would.
 
-#include "ashlar/Analysis/EncodedWeights.h"
-#include "ashlar/Analysis/MapForm.h"
-#include "ashlar/Analysis/MoveView.h"
-#include "ashlar/Analysis/NodeNames.h"
-#include "ashlar/Analysis/StationaryPlan.h"
-#include "ashlar/Analysis/TilePlan.h"
-#include "ashlar/Analysis/TileSequence.h"
-#include "ashlar/Analysis/TilingModel.h"
+#include "ashlar/Analysis/Array/EncodedWeights.h"
+#include "ashlar/Analysis/Array/StationaryPlan.h"
+#include "ashlar/Analysis/Layout/MapForm.h"
+#include "ashlar/Analysis/Layout/MoveView.h"
+#include "ashlar/Analysis/Module/NodeNames.h"
+#include "ashlar/Analysis/Sparse/TilePlan.h"
+#include "ashlar/Analysis/Tiles/TileSequence.h"
+#include "ashlar/Analysis/Tiles/TilingModel.h"
 #include "ashlar/Partition/Compress.h"
 #include "ashlar/Transforms/NPU/Passes.h"
 #include "dialects/BFP/BFPOps.h"

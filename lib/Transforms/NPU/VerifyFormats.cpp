@@ -3,7 +3,7 @@
 // Checks that the machine can hold the formats. Input: npu operations on
 // tensors with storage types. Output: the same.
 
-#include "ashlar/Analysis/StorageType.h"
+#include "ashlar/Analysis/Layout/StorageType.h"
 #include "ashlar/Transforms/NPU/Passes.h"
 #include "dialects/NPU/NPUDialect.h"
 #include "llvm/ADT/STLExtras.h"

@@ -3,9 +3,9 @@
 // Checks that no operation meets a layout that its code does not handle. Input:
 // npu operations with axes, with or without placements. Output: the same.
 
-#include "ashlar/Analysis/BufferViews.h"
-#include "ashlar/Analysis/MoveView.h"
-#include "ashlar/Analysis/StationaryPlan.h"
+#include "ashlar/Analysis/Array/StationaryPlan.h"
+#include "ashlar/Analysis/Layout/BufferViews.h"
+#include "ashlar/Analysis/Layout/MoveView.h"
 #include "ashlar/Transforms/NPU/Passes.h"
 #include "dialects/NPU/NPUDialect.h"
 #include "llvm/ADT/DenseMap.h"

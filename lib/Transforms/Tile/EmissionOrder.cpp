@@ -5,7 +5,7 @@
 
 #include "EmissionOrder.h"
 
-#include "ashlar/Analysis/MoveView.h"
+#include "ashlar/Analysis/Layout/MoveView.h"
 #include "dialects/NPU/NPUDialect.h"
 #include "llvm/ADT/STLExtras.h"
 

@@ -6,8 +6,8 @@
 #include "SequenceBuilder.h"
 
 #include "TileLoops.h"
-#include "ashlar/Analysis/ResidentConstants.h"
-#include "ashlar/Analysis/TileSequence.h"
+#include "ashlar/Analysis/Layout/ResidentConstants.h"
+#include "ashlar/Analysis/Tiles/TileSequence.h"
 #include "dialects/NPU/NPUDialect.h"
 #include "mlir/IR/AffineExpr.h"
 

@@ -5,7 +5,7 @@
 #ifndef ASHLAR_LIB_TRANSFORMS_TILE_SEQUENCEBUILDER_H
 #define ASHLAR_LIB_TRANSFORMS_TILE_SEQUENCEBUILDER_H
 
-#include "ashlar/Analysis/TileBuffers.h"
+#include "ashlar/Analysis/Tiles/TileBuffers.h"
 #include "dialects/Tile/TileDialect.h"
 #include "mlir/IR/Builders.h"
 

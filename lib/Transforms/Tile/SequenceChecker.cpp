@@ -4,8 +4,8 @@
 
 #include "SequenceChecker.h"
 
-#include "ashlar/Analysis/ResidentConstants.h"
-#include "ashlar/Analysis/StationaryPlan.h"
+#include "ashlar/Analysis/Array/StationaryPlan.h"
+#include "ashlar/Analysis/Layout/ResidentConstants.h"
 #include "llvm/ADT/TypeSwitch.h"
 #include "llvm/Support/MathExtras.h"
 

@@ -5,7 +5,7 @@
 #ifndef ASHLAR_LIB_TRANSFORMS_TILE_SEQUENCECHECKER_H
 #define ASHLAR_LIB_TRANSFORMS_TILE_SEQUENCECHECKER_H
 
-#include "ashlar/Analysis/TileSequence.h"
+#include "ashlar/Analysis/Tiles/TileSequence.h"
 #include "dialects/NPU/NPUDialect.h"
 #include "llvm/ADT/BitVector.h"
 #include "llvm/ADT/DenseMap.h"

@@ -3,7 +3,7 @@
 // Canonical transposes: all 872 permutations of rank 2 to 6 against an index
 // oracle, and the counts and examples of the transpose specification 11.5.
 
-#include "ashlar/Analysis/Permutation.h"
+#include "ashlar/Analysis/Layout/Permutation.h"
 
 #include "gtest/gtest.h"
 #include <algorithm>

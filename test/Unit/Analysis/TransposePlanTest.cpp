@@ -3,7 +3,7 @@
 // Tiles of transposes: counts of equation 1, ragged ends, channel tiles, short
 // patterns that share a tile.
 
-#include "ashlar/Analysis/TransposePlan.h"
+#include "ashlar/Analysis/Array/TransposePlan.h"
 
 #include "ashlar/Machine/Transposes.h"
 #include "gtest/gtest.h"

@@ -2,7 +2,7 @@
 //
 // Names of planned tensors: unique, stable, usable as files.
 
-#include "ashlar/Analysis/NumericPlan.h"
+#include "ashlar/Analysis/Module/NumericPlan.h"
 #include "dialects/BFP/BFPDialect.h"
 #include "dialects/NN/NNDialect.h"
 

@@ -3,7 +3,7 @@
 // Stationary tiles hold every weight exactly once, within the limits of the
 // array, and never two blocks of one column in one exponent cell.
 
-#include "ashlar/Analysis/StationaryPlan.h"
+#include "ashlar/Analysis/Array/StationaryPlan.h"
 #include "TestSupport.h"
 #include "gtest/gtest.h"
 #include <map>

@@ -6,7 +6,7 @@
 #ifndef ASHLAR_TEST_CODEGEN_TESTSUPPORT_H
 #define ASHLAR_TEST_CODEGEN_TESTSUPPORT_H
 
-#include "ashlar/Analysis/View.h"
+#include "ashlar/Analysis/Layout/View.h"
 #include <functional>
 #include <optional>
 #include <random>

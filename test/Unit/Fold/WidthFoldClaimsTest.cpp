@@ -5,7 +5,7 @@
 // are in test/Claims/WidthFold.
 
 #include "Stem.h"
-#include "ashlar/Analysis/Lanes.h"
+#include "ashlar/Analysis/Layout/Lanes.h"
 #include "gtest/gtest.h"
 
 using namespace ashlar;

@@ -7,7 +7,7 @@
 #ifndef ASHLAR_ANALYSIS_COST_COPYNEST_H
 #define ASHLAR_ANALYSIS_COST_COPYNEST_H
 
-#include "ashlar/Analysis/View.h"
+#include "ashlar/Analysis/Layout/View.h"
 #include "ashlar/Isa/Instruction.h"
 #include "ashlar/Machine/Transfers.h"
 #include "dialects/NPU/AccessPattern.h"

@@ -6,7 +6,7 @@
 #define ASHLAR_ANALYSIS_COST_LANECOPIES_H
 
 #include "ashlar/Analysis/Cost/CopyNest.h"
-#include "ashlar/Analysis/Lanes.h"
+#include "ashlar/Analysis/Layout/Lanes.h"
 
 namespace ashlar::analysis {
 

@@ -13,7 +13,7 @@
 #ifndef ASHLAR_ANALYSIS_COST_OPERATIONCYCLES_H
 #define ASHLAR_ANALYSIS_COST_OPERATIONCYCLES_H
 
-#include "ashlar/Analysis/Lanes.h"
+#include "ashlar/Analysis/Layout/Lanes.h"
 #include "ashlar/Machine/Cycles.h"
 #include "ashlar/Machine/Transfers.h"
 #include "dialects/NPU/AccessPattern.h"

@@ -6,7 +6,7 @@
 #ifndef ASHLAR_ANALYSIS_COST_PRODUCTWINDOWS_H
 #define ASHLAR_ANALYSIS_COST_PRODUCTWINDOWS_H
 
-#include "ashlar/Analysis/Lanes.h"
+#include "ashlar/Analysis/Layout/Lanes.h"
 #include "ashlar/Machine/Description.h"
 #include "dialects/NPU/NPUDialect.h"
 

@@ -6,7 +6,7 @@
 #ifndef ASHLAR_ANALYSIS_COST_VECTORLOOPS_H
 #define ASHLAR_ANALYSIS_COST_VECTORLOOPS_H
 
-#include "ashlar/Analysis/View.h"
+#include "ashlar/Analysis/Layout/View.h"
 #include "llvm/ADT/STLFunctionalExtras.h"
 
 namespace ashlar::analysis {

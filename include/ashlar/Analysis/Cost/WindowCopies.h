@@ -5,7 +5,7 @@
 #ifndef ASHLAR_ANALYSIS_COST_WINDOWCOPIES_H
 #define ASHLAR_ANALYSIS_COST_WINDOWCOPIES_H
 
-#include "ashlar/Analysis/View.h"
+#include "ashlar/Analysis/Layout/View.h"
 #include "dialects/NPU/AccessPattern.h"
 #include "llvm/ADT/SmallVector.h"
 

@@ -5,7 +5,7 @@
 #ifndef ASHLAR_TRANSFORMS_NPU_PASSES_H
 #define ASHLAR_TRANSFORMS_NPU_PASSES_H
 
-#include "ashlar/Analysis/Lanes.h"
+#include "ashlar/Analysis/Layout/Lanes.h"
 #include "ashlar/Machine/Description.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/Pass/Pass.h"

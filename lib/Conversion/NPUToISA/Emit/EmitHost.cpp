@@ -5,8 +5,8 @@
 
 #include "../Generator.h"
 
-#include "ashlar/Analysis/HostCost.h"
-#include "ashlar/Analysis/NodeNames.h"
+#include "ashlar/Analysis/Cost/HostCost.h"
+#include "ashlar/Analysis/Module/NodeNames.h"
 #include "ashlar/Machine/Host.h"
 #include "ashlar/Support/Error.h"
 #include "dialects/NN/NNShapes.h"

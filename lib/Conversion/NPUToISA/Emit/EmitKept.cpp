@@ -8,8 +8,8 @@
 #include "../Copy.h"
 #include "../Generator.h"
 
-#include "ashlar/Analysis/KeptResults.h"
-#include "ashlar/Analysis/ModuleForm.h"
+#include "ashlar/Analysis/Layout/KeptResults.h"
+#include "ashlar/Analysis/Module/ModuleForm.h"
 
 using namespace mlir;
 

@@ -7,7 +7,7 @@
 
 #include "ashlar/Analysis/Cost/LaneCopies.h"
 #include "ashlar/Analysis/Cost/WindowCopies.h"
-#include "ashlar/Analysis/MoveView.h"
+#include "ashlar/Analysis/Layout/MoveView.h"
 #include "ashlar/Support/Half.h"
 #include "dialects/NPU/NPUDialect.h"
 #include "llvm/ADT/STLExtras.h"

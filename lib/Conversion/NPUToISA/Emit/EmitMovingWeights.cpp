@@ -11,8 +11,8 @@
 #include "../Generator.h"
 #include "Streams.h"
 
-#include "ashlar/Analysis/BufferViews.h"
-#include "ashlar/Analysis/NodeNames.h"
+#include "ashlar/Analysis/Layout/BufferViews.h"
+#include "ashlar/Analysis/Module/NodeNames.h"
 #include "ashlar/Numerics/Function.h"
 #include "ashlar/Support/Error.h"
 #include "dialects/NPU/NPUDialect.h"

@@ -11,8 +11,8 @@
 
 #include "../Generator.h"
 
-#include "ashlar/Analysis/MoveView.h"
-#include "ashlar/Analysis/MovementQueues.h"
+#include "ashlar/Analysis/Cost/MovementQueues.h"
+#include "ashlar/Analysis/Layout/MoveView.h"
 #include "ashlar/Machine/Cycles.h"
 #include "dialects/NPU/NPUDialect.h"
 #include "llvm/ADT/STLExtras.h"

@@ -6,7 +6,7 @@
 
 #include "../Generator.h"
 
-#include "ashlar/Analysis/Lanes.h"
+#include "ashlar/Analysis/Layout/Lanes.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;

@@ -6,8 +6,8 @@
 
 #include "../Generator.h"
 
-#include "ashlar/Analysis/InPlace.h"
-#include "ashlar/Analysis/MoveView.h"
+#include "ashlar/Analysis/Layout/InPlace.h"
+#include "ashlar/Analysis/Layout/MoveView.h"
 #include "ashlar/Transforms/NPU/Passes.h"
 #include "dialects/NPU/NPUDialect.h"
 #include "llvm/Support/MathExtras.h"

@@ -10,7 +10,7 @@
 #include "../ProductGeometry.h"
 #include "TileTables.h"
 
-#include "ashlar/Analysis/MovementQueues.h"
+#include "ashlar/Analysis/Cost/MovementQueues.h"
 #include "dialects/NPU/NPUDialect.h"
 #include "llvm/Support/MathExtras.h"
 

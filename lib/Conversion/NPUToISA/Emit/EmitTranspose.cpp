@@ -7,8 +7,8 @@
 
 #include "../Generator.h"
 
-#include "ashlar/Analysis/MoveView.h"
-#include "ashlar/Analysis/TransposePlan.h"
+#include "ashlar/Analysis/Array/TransposePlan.h"
+#include "ashlar/Analysis/Layout/MoveView.h"
 #include "ashlar/Machine/Transposes.h"
 #include "ashlar/Numerics/Function.h"
 #include "dialects/NPU/NPUDialect.h"

@@ -5,8 +5,8 @@
 
 #include "../Generator.h"
 
-#include "ashlar/Analysis/StationaryPlan.h"
-#include "ashlar/Analysis/TileSequence.h"
+#include "ashlar/Analysis/Array/StationaryPlan.h"
+#include "ashlar/Analysis/Tiles/TileSequence.h"
 #include "ashlar/Machine/Cycles.h"
 #include "ashlar/Numerics/BlockArithmetic.h"
 #include "ashlar/Numerics/Function.h"

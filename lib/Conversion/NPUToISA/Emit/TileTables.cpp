@@ -5,7 +5,7 @@
 
 #include "TileTables.h"
 
-#include "ashlar/Analysis/StorageType.h"
+#include "ashlar/Analysis/Layout/StorageType.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;

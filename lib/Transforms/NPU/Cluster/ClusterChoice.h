@@ -7,7 +7,7 @@
 #ifndef ASHLAR_LIB_TRANSFORMS_NPU_CLUSTER_CLUSTERCHOICE_H
 #define ASHLAR_LIB_TRANSFORMS_NPU_CLUSTER_CLUSTERCHOICE_H
 
-#include "ashlar/Analysis/TilePlan.h"
+#include "ashlar/Analysis/Sparse/TilePlan.h"
 #include "ashlar/Partition/Classify.h"
 #include "dialects/NPU/NPUDialect.h"
 #include "llvm/ADT/DenseMap.h"

@@ -4,7 +4,7 @@
 
 #include "ClusterDecision.h"
 
-#include "ashlar/Analysis/CounterAllocation.h"
+#include "ashlar/Analysis/Sparse/CounterAllocation.h"
 #include "ashlar/Transforms/NPU/Passes.h"
 #include "mlir/IR/Builders.h"
 

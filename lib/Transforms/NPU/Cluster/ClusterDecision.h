@@ -7,7 +7,7 @@
 #ifndef ASHLAR_LIB_TRANSFORMS_NPU_CLUSTER_CLUSTERDECISION_H
 #define ASHLAR_LIB_TRANSFORMS_NPU_CLUSTER_CLUSTERDECISION_H
 
-#include "ashlar/Analysis/TilePlan.h"
+#include "ashlar/Analysis/Sparse/TilePlan.h"
 #include "mlir/IR/BuiltinOps.h"
 
 namespace ashlar::npu {

@@ -5,9 +5,9 @@
 
 #include "ClusterDecision.h"
 
-#include "ashlar/Analysis/StationaryPlan.h"
-#include "ashlar/Analysis/StorageType.h"
-#include "ashlar/Analysis/View.h"
+#include "ashlar/Analysis/Array/StationaryPlan.h"
+#include "ashlar/Analysis/Layout/StorageType.h"
+#include "ashlar/Analysis/Layout/View.h"
 #include "ashlar/Transforms/NPU/Passes.h"
 #include "dialects/NPU/NPUDialect.h"
 #include "llvm/Support/MathExtras.h"

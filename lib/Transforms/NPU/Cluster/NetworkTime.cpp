@@ -5,11 +5,11 @@
 
 #include "NetworkTime.h"
 
+#include "ashlar/Analysis/Cost/DenseCycles.h"
+#include "ashlar/Analysis/Cost/HostCost.h"
 #include "ashlar/Analysis/Cost/OperationCycles.h"
 #include "ashlar/Analysis/Cost/StationaryCycles.h"
-#include "ashlar/Analysis/DenseCycles.h"
-#include "ashlar/Analysis/HostCost.h"
-#include "ashlar/Analysis/StorageType.h"
+#include "ashlar/Analysis/Layout/StorageType.h"
 #include "ashlar/Transforms/NPU/Passes.h"
 
 #include <array>

@@ -10,8 +10,8 @@
 
 #include "LiveMemory.h"
 
-#include "ashlar/Analysis/StationaryPlan.h"
-#include "ashlar/Analysis/TilingModel.h"
+#include "ashlar/Analysis/Array/StationaryPlan.h"
+#include "ashlar/Analysis/Tiles/TilingModel.h"
 #include "ashlar/Machine/Description.h"
 #include "dialects/NPU/Placement.h"
 #include "mlir/IR/BuiltinOps.h"

@@ -9,8 +9,8 @@
 
 #include "MemoryPlanner.h"
 
-#include "ashlar/Analysis/MoveView.h"
-#include "ashlar/Analysis/StationaryPlan.h"
+#include "ashlar/Analysis/Array/StationaryPlan.h"
+#include "ashlar/Analysis/Layout/MoveView.h"
 #include "dialects/BFP/EncodeEvents.h"
 #include "dialects/NPU/NPUDialect.h"
 

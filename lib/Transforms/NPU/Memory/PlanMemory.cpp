@@ -11,11 +11,11 @@
 
 #include "MemoryPlanner.h"
 
-#include "ashlar/Analysis/BufferViews.h"
-#include "ashlar/Analysis/MoveView.h"
-#include "ashlar/Analysis/NodeNames.h"
-#include "ashlar/Analysis/ResidentConstants.h"
-#include "ashlar/Analysis/StationaryPlan.h"
+#include "ashlar/Analysis/Array/StationaryPlan.h"
+#include "ashlar/Analysis/Layout/BufferViews.h"
+#include "ashlar/Analysis/Layout/MoveView.h"
+#include "ashlar/Analysis/Layout/ResidentConstants.h"
+#include "ashlar/Analysis/Module/NodeNames.h"
 #include "ashlar/Transforms/NPU/Passes.h"
 #include "dialects/BFP/EncodeEvents.h"
 #include "dialects/NPU/NPUDialect.h"

@@ -5,7 +5,7 @@
 
 #include "MemoryPlanner.h"
 
-#include "ashlar/Analysis/StationaryPlan.h"
+#include "ashlar/Analysis/Array/StationaryPlan.h"
 #include "llvm/ADT/STLExtras.h"
 
 namespace ashlar::npu {

@@ -7,8 +7,8 @@
 
 #include "MemoryPlanner.h"
 
-#include "ashlar/Analysis/MoveView.h"
-#include "ashlar/Analysis/TileBuffers.h"
+#include "ashlar/Analysis/Layout/MoveView.h"
+#include "ashlar/Analysis/Tiles/TileBuffers.h"
 #include "ashlar/Machine/Cycles.h"
 #include "ashlar/Partition/TilePolicy.h"
 #include "ashlar/Transforms/NPU/Passes.h"

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Data movements that copy nothing: the result is a view of the source, with
+// the same elements under other indices.
+
+#ifndef ASHLAR_ANALYSIS_LAYOUT_MOVEVIEW_H
+#define ASHLAR_ANALYSIS_LAYOUT_MOVEVIEW_H
+
+#include "ashlar/Analysis/Layout/View.h"
+#include "dialects/NPU/AccessPattern.h"
+#include "dialects/NPU/NPUDialect.h"
+#include <optional>
+
+namespace ashlar::analysis {
+
+/// True if the result of `op` is a view of its operand. A concatenation whose
+/// parts are written in place is not a view: it has memory of its own.
+bool isView(mlir::Operation *op);
+
+/// The only pattern of a data movement that neither fills nor converts, or
+/// nothing.
+std::optional<npu::AccessPattern> solePattern(npu::DmaMoveOp op);
+
+/// True if a data movement concatenates its operands along channels and
+/// converts nothing, so that a position keeps its values.
+bool joinsChannels(npu::DmaMoveOp op);
+
+/// The result of `op` as a view of its operand in SB: same partitions, other
+/// strides. It may begin in any partition, and have a second axis across them
+/// where the operand's is split. Nothing if elements would have to move: an
+/// axis has no single stride, or more than two lie across partitions.
+std::optional<View> viewThrough(npu::DmaMoveOp op, const View &source,
+                                const machine::Description &machine);
+
+/// That view of a dense operand across `sourceAxis`; `part` counts through
+/// channel tiles.
+std::optional<View> denseViewThrough(npu::DmaMoveOp op, int64_t sourceAxis);
+
+/// Its partition dimension; nothing if there is no such view, or none that
+/// every operation can read: one that begins in another partition or has a
+/// second axis across partitions is for the few that accept it.
+std::optional<int64_t> viewAxis(npu::DmaMoveOp op, int64_t sourceAxis);
+
+/// Restricts `pattern` to the part of it inside `out` and makes its result
+/// indices relative to `out`. False if nothing is left. Only axes that one
+/// loop addresses are ever cut (see TilingModel).
+bool clipPattern(npu::AccessPattern &pattern, const Region &out);
+
+} // namespace ashlar::analysis
+
+#endif // ASHLAR_ANALYSIS_LAYOUT_MOVEVIEW_H

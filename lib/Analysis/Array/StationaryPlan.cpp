@@ -1,0 +1,599 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Cutting of weights into stationary tiles. Every group of output columns only
+// sees the input channels of its own convolution groups, so depthwise and
+// grouped convolutions become block-diagonal tiles.
+
+#include "ashlar/Analysis/Array/StationaryPlan.h"
+
+#include "ashlar/Analysis/Array/EncodedWeights.h"
+#include "ashlar/Analysis/Layout/MoveView.h"
+#include "ashlar/Analysis/Layout/StorageType.h"
+#include "ashlar/Analysis/Sparse/TilePlan.h"
+#include "ashlar/Machine/Transposes.h"
+#include "dialects/NN/NNOps.h"
+#include "dialects/NPU/NPUDialect.h"
+#include "llvm/ADT/TypeSwitch.h"
+#include "llvm/Support/MathExtras.h"
+
+#include <algorithm>
+#include <numeric>
+
+using namespace mlir;
+
+namespace ashlar::analysis {
+namespace {
+
+/// True if two blocks of one output column can fall into one exponent cell:
+/// groups whose channels do not start at multiples of the cell.
+bool needsLayers(const ProductShape &product, int64_t cell) {
+  int64_t perGroup = product.channels / product.groups;
+  int64_t block = product.weightFormat.block;
+  if (block <= 0 || block >= perGroup)
+    return false;
+  return product.groups > 1 && perGroup % cell != 0;
+}
+
+/// Rows of a tile that begins at partition `row`, of `left` channels and the
+/// `limit` rows that the array has. A tile begins or stays inside an exponent
+/// cell, where the array's rows are no multiple of it.
+int64_t rowsOfTile(int64_t row, int64_t left, int64_t limit,
+                   const machine::Description &machine) {
+  int64_t partitions = machine.sb.partitions;
+  int64_t cell = machine.xmGroup;
+  int64_t rows = std::min({left, limit, partitions - row});
+  if (limit % cell == 0)
+    return rows;
+  if (row % cell != 0)
+    return std::min(rows, cell - row % cell);
+  return rows < left && rows > cell ? rows - rows % cell : rows;
+}
+
+/// Outputs of a column whose chunks may be small: where a tile of the whole
+/// array with its records would be too large, fewer.
+int64_t columnsInChunk(const ProductShape &product, int64_t columns) {
+  if (product.chunkLimit == 0)
+    return columns;
+  const int64_t room =
+      (product.chunkLimit - kParameterBytes) /
+      static_cast<int64_t>(product.weightFormat.mantissaBytes());
+  const int64_t unit = std::max<int64_t>(product.outputUnit, 1);
+  return std::min(columns, std::max(room / unit * unit, unit));
+}
+
+/// Outputs until the next channel tile, or block, of the result begins.
+int64_t columnsToBoundary(const ProductShape &product, int64_t output,
+                          int64_t partitions) {
+  int64_t limit = partitions;
+  for (int64_t part : product.resultParts)
+    limit = std::min(limit, partitions - (part + output) % partitions);
+  if (product.outputBlock > 0)
+    limit = std::min(limit, product.outputBlock - output % product.outputBlock);
+  return limit;
+}
+
+} // namespace
+
+std::optional<WeightPlace>
+weightPlace(const ColumnTile &column, const StationaryTile &tile, int64_t col) {
+  const RowPacking &packing = column.packing;
+  if (!packing.packs())
+    return WeightPlace{column.firstOutput + col, tile.tap};
+  auto tap = packing.tapOf(col / packing.outputs, tile.tap);
+  if (!tap)
+    return std::nullopt;
+  return WeightPlace{col % packing.outputs, *tap};
+}
+
+/// Taps of the columns together, and whether any column has weights there.
+static int64_t tapsOf(const ColumnTile &column, const ProductShape &product) {
+  const RowPacking &packing = column.packing;
+  if (product.recordsOnly)
+    return 0;
+  return packing.packs() ? product.taps / packing.kernel * packing.height()
+                         : product.taps;
+}
+static bool hasTap(const RowPacking &packing, int64_t tap) {
+  for (int64_t row = 0; row < packing.rows; ++row)
+    if (packing.tapOf(row, tap))
+      return true;
+  return false;
+}
+
+/// The tiles of a column, of at most `limit` rows.
+static void addTiles(ColumnTile &column, const ProductShape &product,
+                     const machine::Description &machine, int64_t limit) {
+  int64_t partitions = machine.sb.partitions;
+  int64_t cell = machine.xmGroup;
+  int64_t inPerGroup = product.channels / product.groups;
+  int64_t outPerGroup = product.outputs / product.groups;
+  bool layers = needsLayers(product, cell);
+  int64_t lastOutput =
+      std::min(column.firstOutput + column.cols, product.outputs) - 1;
+  int64_t first = column.firstOutput / outPerGroup * inPerGroup;
+  int64_t last = (lastOutput / outPerGroup + 1) * inPerGroup;
+  first = first / cell * cell;
+  const int64_t taps = tapsOf(column, product);
+  for (int64_t tap = 0; tap < taps; ++tap) {
+    if (column.packing.packs() && !hasTap(column.packing, tap))
+      continue;
+    for (int64_t channel = first; channel < last;) {
+      int64_t row = (product.part + channel) % partitions;
+      int64_t left = last - channel;
+      if (product.channelBlock > 0)
+        left = std::min(left,
+                        product.channelBlock - channel % product.channelBlock);
+      int64_t rows = rowsOfTile(row, left, limit, machine);
+      for (int layer = layers ? 0 : -1; layer < (layers ? 2 : 0); ++layer)
+        column.tiles.push_back({tap, channel, rows, layer});
+      channel += rows;
+    }
+  }
+}
+
+/// True if the array, which knows of a tile what its load says, proves that the
+/// sums of a column fit.
+static bool provesSums(const ProductShape &product, const ColumnTile &column) {
+  int64_t rows = 0, terms = 0;
+  for (const StationaryTile &tile : column.tiles)
+    rows += tile.rows;
+  if (product.mostTerms == 0 || rows <= product.mostTerms)
+    return true;
+  if (product.weightsMove)
+    return false;
+  for (const StationaryTile &tile : column.tiles) {
+    const int64_t stated = statedTerms(product, column, tile);
+    terms += stated > 0 ? stated : tile.rows;
+  }
+  return terms <= product.mostTerms;
+}
+
+/// All outputs of the packed rows.
+static ColumnTile packedColumn(const ProductShape &product,
+                               const machine::Description &machine) {
+  ColumnTile column;
+  column.packing = product.packing;
+  column.cols = product.packing.rows * product.outputs;
+  addTiles(column, product, machine,
+           std::min<int64_t>(machine.pe.rows, machine.sb.partitions));
+  return column;
+}
+
+RowPacking packingOf(const ProductShape &product,
+                     const machine::Description &machine) {
+  const RowPacking &packing = product.packing;
+  if (!packing.packs() || product.weightsMove || product.recordsOnly ||
+      product.channelBlock > 0 || product.outputBlock > 0 ||
+      product.groups != 1)
+    return {};
+  const int64_t cols = packing.rows * product.outputs;
+  if (cols > columnsInChunk(product, machine.pe.columns) ||
+      product.outputs >
+          columnsToBoundary(product, 0,
+                            static_cast<int64_t>(machine.sb.partitions)) ||
+      !provesSums(product, packedColumn(product, machine)))
+    return {};
+  return packing;
+}
+
+std::vector<ColumnTile> planStationary(const ProductShape &product,
+                                       const machine::Description &machine) {
+  if (packingOf(product, machine).packs())
+    return {packedColumn(product, machine)};
+  int64_t partitions = machine.sb.partitions;
+  int64_t outPerGroup = product.outputs / product.groups;
+  const auto allRows = std::min<int64_t>(machine.pe.rows, partitions);
+  std::vector<ColumnTile> columns;
+  for (int64_t output = 0; output < product.outputs;) {
+    ColumnTile column;
+    column.firstOutput = output;
+    if (product.weightsMove) {
+      column.cols = std::min(movingOutputs(machine), product.outputs - output);
+      column.parameterBytes = column.cols * kParameterBytes;
+    } else {
+      column.cols =
+          std::min<int64_t>({columnsInChunk(product, machine.pe.columns),
+                             product.outputs - output,
+                             columnsToBoundary(product, output, partitions)});
+    }
+    addTiles(column, product, machine, allRows);
+    // Groups that share tiles are bounded together. One alone sums what the
+    // plan proves, if its loads can say so.
+    int64_t groups =
+        (output + column.cols - 1) / outPerGroup - output / outPerGroup + 1;
+    while (!provesSums(product, column) && groups > 1) {
+      --groups;
+      column.cols = (output / outPerGroup + groups) * outPerGroup - output;
+      column.tiles.clear();
+      addTiles(column, product, machine, allRows);
+    }
+    if (!provesSums(product, column)) {
+      column.tiles.clear();
+      addTiles(column, product, machine, std::min(allRows, kMostTerms));
+    }
+    output += column.cols;
+    columns.push_back(std::move(column));
+  }
+  return columns;
+}
+
+std::vector<ColumnTile> cutChunks(std::vector<ColumnTile> columns,
+                                  const ProductShape &product,
+                                  bool streamsTiles) {
+  if (product.chunkLimit == 0 || !streamsTiles || product.recordsOnly)
+    return columns;
+  const auto elementBytes =
+      static_cast<int64_t>(product.weightFormat.mantissaBytes());
+  std::vector<ColumnTile> chunks;
+  for (ColumnTile &column : columns) {
+    const auto tiles = static_cast<int64_t>(column.tiles.size());
+    auto bytesOf = [&](int64_t count) {
+      ColumnTile part;
+      part.cols = column.cols;
+      part.parameterBytes = column.parameterBytes;
+      part.tiles.resize(count);
+      return ringBytes(product, part, streamsTiles, elementBytes);
+    };
+    // The fewest parts of which each fits, one with the records too.
+    int64_t parts = 1;
+    while (parts < tiles &&
+           bytesOf(llvm::divideCeilSigned(tiles, parts)) > product.chunkLimit)
+      ++parts;
+    if (parts == 1) {
+      chunks.push_back(std::move(column));
+      continue;
+    }
+    for (int64_t part = 0; part < parts; ++part) {
+      const int64_t first = part * tiles / parts;
+      const int64_t end = (part + 1) * tiles / parts;
+      ColumnTile chunk;
+      chunk.firstOutput = column.firstOutput;
+      chunk.cols = column.cols;
+      chunk.packing = column.packing;
+      chunk.begins = part == 0;
+      chunk.ends = part + 1 == parts;
+      chunk.parameterBytes = chunk.ends ? column.parameterBytes : 0;
+      chunk.tiles.assign(column.tiles.begin() + first,
+                         column.tiles.begin() + end);
+      chunks.push_back(std::move(chunk));
+    }
+  }
+  return chunks;
+}
+
+int64_t statedTerms(const ProductShape &product, const ColumnTile &column,
+                    const StationaryTile &tile) {
+  const int64_t terms = tileTerms(product, column, tile);
+  return terms < tile.rows && terms <= kMostTerms ? terms : 0;
+}
+
+int64_t tileTerms(const ProductShape &product, const ColumnTile &column,
+                  const StationaryTile &tile) {
+  int64_t inPerGroup = product.channels / product.groups;
+  int64_t outPerGroup = product.outputs / product.groups;
+  int64_t most = 0;
+  for (int64_t lane = 0; lane < column.cols; ++lane) {
+    const std::optional<WeightPlace> place = weightPlace(column, tile, lane);
+    if (!place)
+      continue;
+    int64_t first = place->output / outPerGroup * inPerGroup;
+    int64_t terms = 0;
+    for (int64_t row = 0; row < tile.rows; ++row) {
+      int64_t channel = tile.channel + row - first;
+      bool own = channel >= 0 && channel < inPerGroup;
+      terms += own && (tile.layer < 0 ||
+                       channel / product.weightFormat.block % 2 == tile.layer);
+    }
+    most = std::max(most, terms);
+  }
+  return most;
+}
+
+/// True if no weight of the tile is other than zero.
+static bool isZeroTile(const ColumnTile &column, const StationaryTile &tile,
+                       const ProductShape &product,
+                       const EncodedWeights &weights) {
+  int64_t inPerGroup = product.channels / product.groups;
+  int64_t outPerGroup = product.outputs / product.groups;
+  for (int64_t lane = 0; lane < column.cols; ++lane) {
+    const std::optional<WeightPlace> place = weightPlace(column, tile, lane);
+    if (!place)
+      continue;
+    int64_t first = place->output / outPerGroup * inPerGroup;
+    int64_t begin = std::max(tile.channel, first);
+    int64_t end = std::min(tile.channel + tile.rows, first + inPerGroup);
+    for (int64_t c = begin; c < end; ++c)
+      if (weights.mantissa(place->output, place->tap, c - first) != 0)
+        return false;
+  }
+  return true;
+}
+
+int64_t dropZeroTiles(std::vector<ColumnTile> &columns, Operation *op,
+                      const EncodedWeights &weights) {
+  ProductShape product = productShape(op);
+  int64_t dropped = 0;
+  for (ColumnTile &column : columns) {
+    std::vector<StationaryTile> kept;
+    for (const StationaryTile &tile : column.tiles)
+      if (!isZeroTile(column, tile, product, weights))
+        kept.push_back(tile);
+    if (kept.empty() && !column.tiles.empty())
+      kept.push_back(column.tiles.front());
+    dropped += static_cast<int64_t>(column.tiles.size() - kept.size());
+    column.tiles = std::move(kept);
+  }
+  return dropped;
+}
+
+/// As many steps as a load of all rows takes: shorter streams would wait for
+/// loads, longer ones only make chunks larger, which the ring holds fewer of.
+int64_t movingOutputs(const machine::Description &machine) {
+  int64_t load = llvm::divideCeil(machine.pe.rows, machine.pe.loadRowsPerCycle);
+  return std::clamp<int64_t>(load, 1, machine.psum.entriesPerBank);
+}
+
+bool mayTurnBlocks(Operation *op, const machine::Description &machine) {
+  auto conv = dyn_cast<npu::PeConvOp>(op);
+  auto matmul = dyn_cast<npu::PeMatmulOp>(op);
+  if ((!conv && !matmul) || (conv ? conv.getResidual() : matmul.getResidual()))
+    return false;
+  Value result = op->getResult(0);
+  StorageType type = storageOf(result);
+  auto rank = static_cast<int64_t>(shapeOf(result).size());
+  int64_t block = type.encoded ? type.format.block : 0;
+  auto cell = static_cast<int64_t>(machine.xmGroup);
+  // One identity multiplication transposes all positions.
+  int64_t positions = 1;
+  for (int64_t extent : shapeOf(result))
+    positions *= extent;
+  positions /= productShape(op).outputs;
+  return block > 0 && block % cell == 0 &&
+         positions <= static_cast<int64_t>(machine::transposeRows(machine)) &&
+         movingOutputs(machine) % block == 0 &&
+         machine.pe.columns % block == 0 &&
+         machine.sb.partitions % block == 0 && rank <= 4 &&
+         type.blockAxis == (conv ? 1 : rank - 1);
+}
+
+bool hasIntegerEpilogue(Operation *op) {
+  if (auto conv = dyn_cast<npu::PeConvOp>(op))
+    return conv.getIntegerEpilogue();
+  if (auto conv = dyn_cast<npu::TcuConvOp>(op))
+    return conv.getIntegerEpilogue();
+  auto matmul = dyn_cast<npu::PeMatmulOp>(op);
+  return matmul && matmul.getIntegerEpilogue();
+}
+
+bool hasSlopes(Operation *op) {
+  return llvm::TypeSwitch<Operation *, bool>(op)
+      .Case<npu::PeConvOp, npu::TcuConvOp, npu::PeMatmulOp>(
+          [](auto product) { return bool(product.getSlope()); })
+      .Default([](Operation *) { return false; });
+}
+
+/// True if the drain adds a residual to the sums of the array.
+static bool addsResidual(Operation *op) {
+  if (auto conv = dyn_cast<npu::PeConvOp>(op))
+    return bool(conv.getResidual());
+  auto matmul = dyn_cast<npu::PeMatmulOp>(op);
+  return matmul && matmul.getResidual();
+}
+
+bool mayKeepActivations(Operation *op, const machine::Description &machine) {
+  ProductShape product = productShape(op);
+  int64_t positions = 1;
+  for (int64_t extent : shapeOf(op->getResult(0)))
+    positions *= extent;
+  if (hasIntegerEpilogue(op) && !mayTurnBlocks(op, machine))
+    return false;
+  // The drain of such sums has the slopes at hand, the vector unit, which adds
+  // the residual, has not.
+  if (hasSlopes(op) && addsResidual(op))
+    return false;
+  return hasStreamedWeights(op) && storageOf(op->getOperand(0)).encoded &&
+         product.groups == 1 && product.outputs > 0 &&
+         positions / product.outputs <=
+             static_cast<int64_t>(machine.sb.partitions) &&
+         shapeOf(op->getResult(0)).size() <= 4;
+}
+
+/// Integers have no blocks: their format gives the bytes of an element.
+static numerics::BlockFormat weightFormatOf(Operation *op) {
+  StorageType type = weightStorage(op);
+  if (!type.encoded) {
+    type.format.mantissa = type.storedBits();
+    type.format.block = numerics::BlockFormat::kAxis;
+    type.format.range = 0;
+  }
+  return type.format;
+}
+
+npu::QuantAttr quantOf(Operation *product) {
+  if (auto conv = dyn_cast<npu::PeConvOp>(product))
+    return conv.getQuantAttr();
+  if (auto conv = dyn_cast<npu::TcuConvOp>(product))
+    return conv.getQuantAttr();
+  if (auto matmul = dyn_cast<npu::PeMatmulOp>(product))
+    return matmul.getQuantAttr();
+  return {};
+}
+
+StorageType activationStorage(Operation *op) {
+  StorageType type = storageOf(op->getOperand(0));
+  if (npu::QuantAttr quant = quantOf(op); quant && quant.getXZero())
+    type.zero = static_cast<int>(*quant.getXZero());
+  return type;
+}
+
+StorageType weightStorage(Operation *op) {
+  StorageType type = storageOf(op->getOperand(1));
+  if (npu::QuantAttr quant = quantOf(op); quant && quant.getWZero()) {
+    type.zero = static_cast<int>(*quant.getWZero());
+    if (type.plain == support::ElementType::I16)
+      type.plain = support::ElementType::U8;
+  }
+  return type;
+}
+
+std::optional<int64_t> weightZeroOf(Value weights) {
+  StorageType type = storageOf(weights);
+  if (type.encoded || type.plain != support::ElementType::I16)
+    return std::nullopt;
+  std::vector<float> values = constantFloats(weights);
+  if (values.empty())
+    return std::nullopt;
+  auto [low, high] = std::minmax_element(values.begin(), values.end());
+  float least = std::min(*low, 0.0f), most = std::max(*high, 0.0f);
+  if (most - least > 255)
+    return std::nullopt;
+  return static_cast<int64_t>(-least);
+}
+
+bool isProduct(Operation *op) { return op->hasTrait<npu::Contraction>(); }
+
+template <typename Op>
+static void setConvShape(ProductShape &product, Op conv) {
+  auto x = shapeOf(conv.getX()), w = shapeOf(conv.getW());
+  product.outputs = w[0];
+  product.channels = x[1];
+  product.groups = conv.getGroup();
+  product.taps =
+      std::accumulate(w.begin() + 2, w.end(), int64_t(1), std::multiplies<>());
+  product.weightFormat = weightFormatOf(conv);
+}
+
+/// Products of `op` that the widths of its factors prove to fit; integers are
+/// far from the limit.
+static int64_t mostTermsOf(Operation *op, const ProductShape &product) {
+  if (!isProduct(op) || !storageOf(op->getOperand(0)).encoded ||
+      !storageOf(op->getOperand(1)).encoded)
+    return 0;
+  const numerics::BlockFormat x = storageOf(op->getOperand(0)).format;
+  const numerics::BlockFormat &w = product.weightFormat;
+  const int spare = 63 - numerics::accumulatorBits(x.mantissa, x.range,
+                                                   w.mantissa, w.range, 1);
+  return int64_t(1) << std::clamp(spare, 0, 62);
+}
+
+ProductShape productShape(Operation *op) {
+  ProductShape product;
+  product.weightsMove = npu::hasStationaryActivations(op);
+  product.recordsOnly = llvm::isa<npu::TcuConvOp>(op);
+  if (auto conv = dyn_cast<npu::PeConvOp>(op)) {
+    setConvShape(product, conv);
+    product.packing = rowPacking(conv, conv.getPackedRows());
+    const Lanes result = widthLanesOf(conv.getY());
+    setBlocks(product, widthLanesOf(conv.getX()),
+              conv.getResidual() && !result.folded()
+                  ? widthLanesOf(conv.getResidual())
+                  : result);
+  } else if (auto conv = dyn_cast<npu::TcuConvOp>(op)) {
+    setConvShape(product, conv);
+  } else if (auto matmul = dyn_cast<npu::PeMatmulOp>(op)) {
+    auto w = shapeOf(matmul.getW());
+    product.outputs = w.back();
+    product.channels = w[w.size() - 2];
+    product.weightFormat = weightFormatOf(matmul);
+  }
+  if (std::optional<int64_t> part = npu::partOf(op))
+    product.resultParts.push_back(*part);
+  product.mostTerms = mostTermsOf(op, product);
+  if (npu::TilingAttr tiling = npu::tilingOf(op))
+    product.chunkLimit = tiling.getChunk();
+  if (StorageType result = storageOf(op->getResult(0));
+      result.encoded && result.format.block > 0)
+    product.outputUnit = result.format.block;
+  return product;
+}
+
+bool drainsAsPart(Operation *product, int64_t start,
+                  const machine::Description &machine) {
+  ProductShape shape = productShape(product);
+  std::vector<ColumnTile> own = planStationary(shape, machine);
+  shape.resultParts.push_back(start);
+  return llvm::equal(own, planStationary(shape, machine),
+                     [](const ColumnTile &a, const ColumnTile &b) {
+                       return a.cols == b.cols;
+                     });
+}
+
+bool hasStreamedWeights(Operation *op) {
+  if (!isProduct(op))
+    return false;
+  Operation *weights = op->getOperand(1).getDefiningOp();
+  // Integers are constants as they are; matrices per batch lie in memory.
+  if (llvm::isa_and_nonnull<nn::ConstantOp>(weights))
+    return !llvm::isa<npu::PeMatmulOp>(op) ||
+           shapeOf(op->getOperand(1)).size() == 2;
+  return weights && weights->hasAttr("weights");
+}
+
+int64_t chunkBytes(const ColumnTile &column, int64_t elementBytes) {
+  return llvm::alignTo(static_cast<int64_t>(column.tiles.size()) *
+                               llvm::alignTo(column.cols * elementBytes, 8) +
+                           column.parameterBytes,
+                       64);
+}
+
+int64_t ringBytes(const ProductShape &product, ColumnTile column,
+                  bool streamsTiles, int64_t elementBytes) {
+  if (!streamsTiles)
+    column.tiles.clear();
+  // The records of moving weights have a place of their own.
+  if (product.weightsMove)
+    column.parameterBytes = 0;
+  return chunkBytes(column, elementBytes);
+}
+
+WeightNeeds weightNeeds(Operation *op, const machine::Description &machine,
+                        int64_t limit) {
+  WeightNeeds needs;
+  if (!isProduct(op))
+    return needs;
+  ProductShape product = productShape(op);
+  needs.streams = hasStreamedWeights(op) && !product.recordsOnly;
+  product.chunkLimit = needs.streams ? limit : 0;
+  const auto columns = static_cast<int64_t>(machine.pe.columns);
+  // Rows that only the limit takes apart would be packed again without it.
+  ProductShape whole = product;
+  whole.chunkLimit = 0;
+  needs.cut = packingOf(product, machine).packs() !=
+                  packingOf(whole, machine).packs() ||
+              (!product.weightsMove && columnsInChunk(product, columns) <
+                                           std::min(columns, product.outputs));
+  for (const ColumnTile &column :
+       cutChunks(planStationary(product, machine), product, needs.streams)) {
+    const int64_t bytes =
+        ringBytes(product, column, hasStreamedWeights(op),
+                  static_cast<int64_t>(product.weightFormat.mantissaBytes()));
+    needs.chunk = std::max(needs.chunk, bytes);
+    needs.bytes += bytes;
+    needs.tiles += static_cast<int64_t>(column.tiles.size());
+    needs.cut |= !column.ends;
+  }
+  // Without tiles of zeros there may be fewer and larger parts.
+  if (needs.cut)
+    needs.chunk = std::max<int64_t>(needs.chunk, llvm::alignTo(limit, 64));
+  // The records of all columns may be in use at once.
+  if (product.recordsOnly)
+    needs.chunk = needs.bytes;
+  return needs;
+}
+
+int64_t largestChunk(Operation *op, const machine::Description &machine) {
+  npu::TilingAttr tiling = npu::tilingOf(op);
+  return weightNeeds(op, machine, tiling ? tiling.getChunk() : 0).chunk;
+}
+
+int64_t movingRecordBytes(llvm::ArrayRef<Operation *> ops,
+                          const machine::Description &machine) {
+  int64_t outputs = 0;
+  for (Operation *op : ops)
+    if (npu::hasStationaryActivations(op))
+      outputs = std::max(
+          outputs, std::min(movingOutputs(machine), productShape(op).outputs));
+  return llvm::alignTo(outputs * kParameterBytes, 64);
+}
+
+} // namespace ashlar::analysis

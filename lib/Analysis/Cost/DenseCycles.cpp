@@ -1,0 +1,480 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Array cycles of convolutions with stationary weights.
+
+#include "ashlar/Analysis/Cost/DenseCycles.h"
+
+#include "ashlar/Analysis/Array/EncodedWeights.h"
+#include "ashlar/Analysis/Array/PatternTiles.h"
+#include "ashlar/Analysis/Array/RowPacking.h"
+#include "ashlar/Analysis/Cost/OperationCycles.h"
+#include "ashlar/Analysis/Cost/ProductWindows.h"
+#include "ashlar/Analysis/Layout/StorageType.h"
+#include "ashlar/Analysis/Tiles/TileBuffers.h"
+#include "ashlar/Machine/Ports.h"
+#include "ashlar/Partition/Windows.h"
+#include "llvm/ADT/TypeSwitch.h"
+#include "llvm/Support/MathExtras.h"
+
+#include <array>
+#include <numeric>
+#include <optional>
+#include <utility>
+#include <vector>
+
+namespace ashlar::analysis {
+namespace {
+
+/// Array and drain as the emitted program uses them (EmitProduct.cpp): groups
+/// of windows fill one half of PSUM while the other half drains.
+class DensePipeline {
+public:
+  /// `rows`: of results in a step; `result`: the fold in which the drain
+  /// writes. Windows take `entries` entries of a bank at most.
+  DensePipeline(npu::PeConvOp conv, int64_t rows, const Lanes &lanes,
+                const Lanes &result, int64_t entries,
+                const machine::Description &machine);
+
+  /// Continues where `other` ends: the array streams while ACT drains the last
+  /// sums of the product before.
+  void follow(const DensePipeline &other) { state = other.state; }
+
+  void add(llvm::ArrayRef<ColumnTile> columns) {
+    for (size_t i = 0; i < columns.size(); ++i)
+      add(columns[i], i + 1 == columns.size());
+  }
+
+  DenseCycles take() const { return state.cycles; }
+
+private:
+  /// `last`: no column follows. Groups of equal windows soon repeat: two of
+  /// them then move every time by as much as the two before did, so that the
+  /// time of very many is known without counting each.
+  void add(const ColumnTile &column, bool last) {
+    if (column.tiles.empty())
+      return;
+    // One pass keeps pace with the drain, piece by piece.
+    const bool paced = column.tiles.size() == 1 && passes == 1;
+    for (const Run &run : groups) {
+      std::array<State, 2> before{state, state};
+      for (int64_t i = 0; i < run.count; ++i) {
+        const bool ends = last && &run == &groups.back() && i + 1 == run.count;
+        addGroup(column, run.windows, paced || ends || started == 0);
+        const State old = std::exchange(before[i % 2], state);
+        // The very last group is drained otherwise.
+        const int64_t pairs = (run.count - i - 2) / 2;
+        if (i < 3 || pairs < 1 || !state.repeats(old))
+          continue;
+        state.repeat(old, pairs);
+        i += 2 * pairs;
+      }
+    }
+  }
+
+  /// Rows of results and their width.
+  struct Box {
+    int64_t rows = 0, width = 0;
+    bool operator==(const Box &) const = default;
+    int64_t positions() const { return rows * width; }
+  };
+  /// A window and the pieces that it may be drained in.
+  struct Part {
+    Box whole;
+    llvm::SmallVector<Box, 8> pieces;
+    bool operator==(const Part &) const = default;
+  };
+  /// Groups of equal windows, one after the other.
+  struct Run {
+    llvm::SmallVector<Part, 2> windows;
+    int64_t count = 0;
+  };
+
+  /// What two groups ago decides about the next one, and the sums.
+  struct State {
+    std::array<int64_t, 2> drained{0, 0}; ///< half of PSUM is free again
+    int64_t arrayFree = 0, actFree = 0;
+    DenseCycles cycles;
+
+    bool repeats(const State &old) const {
+      const int64_t step = arrayFree - old.arrayFree;
+      return actFree - old.actFree == step &&
+             drained[0] - old.drained[0] == step &&
+             drained[1] - old.drained[1] == step;
+    }
+
+    /// What has happened since `old` happens `times` more.
+    void repeat(const State &old, int64_t times) {
+      const int64_t step = times * (arrayFree - old.arrayFree);
+      for (int64_t *time :
+           {&drained[0], &drained[1], &arrayFree, &actFree, &cycles.total})
+        *time += step;
+      cycles.stream += times * (cycles.stream - old.cycles.stream);
+      cycles.array += times * (cycles.array - old.cycles.array);
+      cycles.drain += times * (cycles.drain - old.cycles.drain);
+    }
+  };
+
+  void findGroups(const partition::Positions4 &extent, int64_t entries);
+  int64_t accesses(const Box &box, int64_t bytes, int64_t step,
+                   int64_t pixels) const;
+  /// Cycles of one bank; none where banks have no price.
+  int64_t claim(int64_t count) const {
+    return machine.sb.banks == 0 ? 0
+                                 : static_cast<int64_t>(machine::bankCycles(
+                                       machine, static_cast<uint64_t>(count)));
+  }
+  /// Steps and cycles of a stream; `pattern`: through N:M weights.
+  machine::PeSteps stepsOf(const Box &box, bool pattern) const;
+  uint64_t groupsOf(bool pattern) const;
+  int64_t streamOf(const Box &box, bool pattern) const;
+  int64_t drainOf(const Box &box, int64_t columns) const;
+  void addGroup(const ColumnTile &column, llvm::ArrayRef<Part> windows,
+                bool inPieces);
+
+  const machine::Description &machine;
+  int64_t rows;                                ///< of results in a step
+  int64_t lanes, drained, passes, weightBytes; ///< of x, of drains
+  int64_t xBytes, stride, residual; ///< bytes, elements, bytes (0: none)
+  StorageType stored;
+  machine::VecCost function;
+  std::vector<Run> groups;
+  size_t started = 0;        ///< groups so far
+  bool pointwise = false;    ///< positions follow each other in the input
+  bool narrow = false;       ///< cells may take two positions at a time
+  bool usesPattern = false;  ///< tiles that have it are N:M weights
+  bool afterPattern = false; ///< the last stream was through N:M weights
+  State state;
+};
+
+DensePipeline::DensePipeline(npu::PeConvOp conv, int64_t rows,
+                             const Lanes &lanes, const Lanes &result,
+                             int64_t entries,
+                             const machine::Description &machine)
+    : machine(machine), rows(rows), lanes(lanes.count), drained(result.count),
+      function(drainFunction(conv)) {
+  const StorageType x = activationStorage(conv), w = weightStorage(conv);
+  passes = static_cast<int64_t>(
+      machine::pePasses(machine, x.digitBits(), w.digitBits()));
+  narrow = isNarrow(x, w, machine);
+  weightBytes = w.bytes();
+  xBytes = x.bytes();
+  stride = conv.getStrides().back();
+  stored = storageOf(conv.getY());
+  pointwise = lanes.count == 1 && isPointwise(conv);
+  usesPattern = analysis::usesPattern(conv, lanes, machine);
+  residual = 0;
+  if (mlir::Value added = conv.getResidual()) {
+    residual = storageOf(added).bytes();
+    drained = std::max(drained, widthLanesOf(added).count);
+  }
+  auto out = shapeOf(conv.getY());
+  partition::Positions4 extent{out[0], 1, 1, 1};
+  for (size_t i = 2; i < out.size(); ++i)
+    extent[4 - out.size() + i] = out[i];
+  extent[2] = llvm::divideCeilSigned(extent[2], rows);
+  findGroups(extent, entries);
+}
+
+/// The windows that half of the banks of PSUM hold at a time.
+void DensePipeline::findGroups(const partition::Positions4 &extent,
+                               int64_t entries) {
+  const size_t most = std::max<size_t>(machine.psum.banks / 2, 1);
+  auto boxOf = [](const partition::Window &window) {
+    return Box{window.rows(), window.size[3]};
+  };
+  llvm::SmallVector<Part, 2> group;
+  auto close = [&] {
+    if (group.empty())
+      return;
+    if (groups.empty() || groups.back().windows != group)
+      groups.push_back({group, 0});
+    ++groups.back().count;
+    group.clear();
+  };
+  partition::forEachWindow(
+      extent, lanes, entries, [&](const partition::Window &window) {
+        Part &part = group.emplace_back();
+        part.whole = boxOf(window);
+        partition::forEachPiece(window, lanes > 1 || drained > 1,
+                                [&](const partition::Window &piece, int64_t) {
+                                  part.pieces.push_back(boxOf(piece));
+                                });
+        if (group.size() == most)
+          close();
+      });
+  close();
+}
+
+/// Accesses of a partition to `pixels` elements of each row of `box`, `bytes`
+/// bytes long and `step` elements apart; rows begin each with a run of its own
+/// unless they lie without gaps.
+int64_t DensePipeline::accesses(const Box &box, int64_t bytes, int64_t step,
+                                int64_t pixels) const {
+  machine::PortPattern pattern;
+  pattern.elementBytes = static_cast<uint64_t>(bytes);
+  pattern.add(static_cast<uint64_t>(box.rows), (pixels + 1) * step * bytes);
+  pattern.add(static_cast<uint64_t>(pixels), step * bytes);
+  return static_cast<int64_t>(machine::portAccesses(machine, pattern));
+}
+
+machine::PeSteps DensePipeline::stepsOf(const Box &box, bool pattern) const {
+  const int64_t pixels = llvm::divideCeilSigned(box.width, lanes);
+  const int64_t rows = pointwise ? 1 : box.rows;
+  machine::PeStreamShape shape;
+  shape.rows = static_cast<uint64_t>(rows);
+  shape.positions = static_cast<uint64_t>(box.rows / rows * pixels);
+  shape.passes = static_cast<uint64_t>(passes);
+  shape.groups = static_cast<uint64_t>(lanes);
+  shape.advance = lanes > 1 ? static_cast<uint64_t>(stride) : 1;
+  shape.pattern = pattern;
+  shape.narrow = narrow;
+  return machine::peSteps(machine, shape);
+}
+
+uint64_t DensePipeline::groupsOf(bool pattern) const {
+  return static_cast<uint64_t>(lanes) *
+         (pattern ? machine.pe.patternPositions() : 1);
+}
+
+int64_t DensePipeline::streamOf(const Box &box, bool pattern) const {
+  // A partition gives a pixel to every `turns`-th result of a row.
+  const int64_t common = std::gcd(lanes, stride), turns = lanes / common;
+  return std::max(
+      static_cast<int64_t>(stepsOf(box, pattern).cycles),
+      claim(passes * accesses(box, xBytes, stride / common,
+                              llvm::divideCeilSigned(box.width, turns))));
+}
+
+int64_t DensePipeline::drainOf(const Box &box, int64_t columns) const {
+  const Box line{1, box.positions() * rows};
+  return std::max(
+      static_cast<int64_t>(
+          machine::actDrain(machine, columns, box.positions(), function).issue),
+      claim(accesses(line, stored.bytes(), 1, line.width) +
+            (residual > 0 ? accesses(line, residual, 1, line.width) : 0)));
+}
+
+/// `inPieces`: sums are drained piece by piece while the last stationary tile
+/// streams, otherwise window by window.
+void DensePipeline::addGroup(const ColumnTile &column,
+                             llvm::ArrayRef<Part> windows, bool inPieces) {
+  llvm::SmallVector<Box, 16> boxes;
+  int64_t busy = 0, last = 0;
+  for (const Part &window : windows) {
+    if (inPieces)
+      boxes.append(window.pieces.begin(), window.pieces.end());
+    else
+      boxes.push_back(window.whole);
+  }
+  const bool patternEnds = usesPattern && column.tiles.back().pattern;
+  for (const Box &box : boxes)
+    last += streamOf(box, patternEnds);
+  // Of tiles with and without N:M weights.
+  std::array<int64_t, 2> stream{0, 0};
+  for (const Part &window : windows) {
+    stream[0] += streamOf(window.whole, false);
+    if (usesPattern)
+      stream[1] += streamOf(window.whole, true);
+  }
+  for (const StationaryTile &tile : column.tiles) {
+    const bool pattern = usesPattern && tile.pattern;
+    const int64_t own = &tile == &column.tiles.back() ? last : stream[pattern];
+    state.cycles.stream += own;
+    busy += static_cast<int64_t>(machine::peTile(
+        machine, own,
+        machine::peLoad(machine, tile.rows, weightBytes, pattern).issue));
+    if (pattern && !afterPattern)
+      busy += static_cast<int64_t>(
+          machine::groupPause(machine, groupsOf(false), groupsOf(true)));
+    afterPattern = pattern;
+  }
+  const auto skew = static_cast<int64_t>(machine.pe.rows) + column.cols - 2;
+  int64_t &bank = state.drained[started++ % state.drained.size()];
+  const int64_t end = std::max(state.arrayFree, bank) + busy;
+  int64_t streamed = end - last;
+  for (const Box &box : boxes) {
+    streamed += streamOf(box, patternEnds);
+    const int64_t drain = drainOf(box, column.cols);
+    // A drain of neighbours in PSUM follows its stream by a row.
+    const int64_t early =
+        lanes > 1 || drained > 1
+            ? 0
+            : static_cast<int64_t>(stepsOf(box, patternEnds).steps) - 1;
+    state.actFree = std::max(state.actFree, streamed + skew - early) + drain;
+    state.cycles.drain += drain;
+  }
+  state.arrayFree = end;
+  bank = state.actFree + static_cast<int64_t>(machine.act.latency);
+  state.cycles.array += busy;
+  state.cycles.total = bank;
+}
+
+/// Windows that are tried have so many positions at least: two of them cover
+/// the load of weights four times. With 128 SqueezeNet is faster still, but
+/// engines wait for larger banks of the state buffer more than for smaller
+/// ones.
+constexpr int64_t kLeastWindow = 256;
+/// The part of its cycles that smaller windows have to gain: their instructions
+/// are more.
+constexpr int64_t kWindowGain = 100;
+
+int64_t bankEntries(const machine::Description &machine) {
+  return static_cast<int64_t>(machine.psum.entriesPerBank);
+}
+
+} // namespace
+
+int64_t windowEntries(npu::PeConvOp conv, const Lanes &lanes,
+                      const Lanes &result,
+                      const machine::Description &machine) {
+  const ProductShape product = productShape(conv);
+  const auto columns = planStationary(product, machine);
+  auto totalOf = [&](int64_t entries) {
+    DensePipeline pipeline(conv, product.packing.rows, lanes, result, entries,
+                           machine);
+    pipeline.add(columns);
+    return pipeline.take().total;
+  };
+  int64_t best = bankEntries(machine), least = totalOf(best);
+  // Powers of two: a larger memory has the windows of every smaller one.
+  const uint64_t below = static_cast<uint64_t>(std::max<int64_t>(best - 1, 1));
+  for (auto entries = static_cast<int64_t>(llvm::bit_floor(below));
+       entries >= kLeastWindow; entries /= 2)
+    if (const int64_t total = totalOf(entries);
+        total < least - least / kWindowGain)
+      best = entries, least = total;
+  return best;
+}
+
+DenseCycles denseCycles(npu::PeConvOp conv, const Lanes &lanes,
+                        llvm::ArrayRef<ColumnTile> columns,
+                        const machine::Description &machine,
+                        const Lanes &result) {
+  const int64_t rows = columns.empty() ? 1 : columns.front().packing.rows;
+  DensePipeline pipeline(conv, rows, lanes, result, bankEntries(machine),
+                         machine);
+  pipeline.add(columns);
+  return pipeline.take();
+}
+
+DenseCycles denseCycles(llvm::ArrayRef<npu::PeConvOp> convs, const Lanes &lanes,
+                        const machine::Description &machine,
+                        const Lanes &result) {
+  std::optional<DensePipeline> before;
+  for (npu::PeConvOp conv : convs) {
+    ProductShape product = productShape(conv);
+    if (packableRows(conv, machine).size() > 1)
+      product.packing = rowPacking(
+          conv, choosePacking(conv, lanes, machine, result).chosen().rows);
+    DensePipeline pipeline(conv, product.packing.rows, lanes, result,
+                           bankEntries(machine), machine);
+    if (before)
+      pipeline.follow(*before);
+    setBlocks(product, lanes, result);
+    auto columns = planStationary(product, machine);
+    if (usesPattern(conv, lanes, machine))
+      markPatterns(columns, conv, EncodedWeights(conv), machine);
+    pipeline.add(columns);
+    before.emplace(std::move(pipeline));
+  }
+  return before ? before->take() : DenseCycles();
+}
+
+bool mayReadLanes(npu::PeConvOp conv) {
+  // The instruction counts the pixels that it leaves out in 4 bits.
+  constexpr int64_t kMostAdvance = 16;
+  return !npu::hasStationaryActivations(conv) &&
+         conv.getStrides().back() <= kMostAdvance;
+}
+
+machine::VecCost drainFunction(mlir::Operation *product) {
+  llvm::StringRef name =
+      llvm::TypeSwitch<mlir::Operation *, llvm::StringRef>(product)
+          .Case<npu::PeConvOp, npu::TcuConvOp, npu::PeMatmulOp>(
+              [](auto op) { return op.getFunction(); })
+          .Default([](mlir::Operation *) { return llvm::StringRef("copy"); });
+  return machine::vecCostOf(name).value_or(machine::VecCost::VeryExpensive);
+}
+
+int64_t makingCycles(mlir::Value x, const Lanes &lanes,
+                     const machine::Description &machine) {
+  auto move = x.getDefiningOp<npu::DmaMoveOp>();
+  if (!move)
+    return 0;
+  const OperationCycles own = moveCycles(move, lanes, machine);
+  const int64_t copied = own.copied(machine);
+  return std::max(copied, own.vector) +
+         llvm::divideCeil(std::min(copied, own.vector), kOverlapTiles);
+}
+
+int64_t encodeCycles(mlir::Value x, const Lanes &lanes,
+                     const machine::Description &machine) {
+  auto move = x.getDefiningOp<npu::DmaMoveOp>();
+  if (!move || !storageOf(x).encoded ||
+      llvm::any_of(move.getInputs(),
+                   [](mlir::Value input) { return storageOf(input).encoded; }))
+    return 0;
+  return moveCycles(move, lanes, machine).vector;
+}
+
+/// The folds whose lanes have `pitches` partitions.
+static llvm::SmallVector<Lanes, 6>
+foldsOfRows(int64_t width, const machine::Description &machine,
+            llvm::function_ref<bool(int64_t)> pitches) {
+  int64_t rows = machine.pe.rows;
+  llvm::SmallVector<Lanes, 6> lanes;
+  if (rows > static_cast<int64_t>(machine.sb.partitions))
+    return lanes;
+  auto unit = static_cast<int64_t>(
+      std::max<uint64_t>(machine.pe.rowGroupGranularity, 1));
+  for (int64_t count = 2; count <= rows; ++count) {
+    int64_t pitch = rows / count;
+    if (rows % count == 0 && pitch % unit == 0 &&
+        pitch % static_cast<int64_t>(machine.xmGroup) == 0 && pitches(pitch) &&
+        count <= width && count < 256)
+      lanes.push_back({count, pitch});
+  }
+  return lanes;
+}
+
+llvm::SmallVector<Lanes, 6> laneFolds(int64_t channels, int64_t width,
+                                      const machine::Description &machine) {
+  return foldsOfRows(width, machine,
+                     [&](int64_t pitch) { return pitch >= channels; });
+}
+
+/// True if `conv` may take fewer steps in blocks of channels than with whole
+/// columns of the array. Of several groups a column uses a part of the rows.
+static bool blocksMayGain(npu::PeConvOp conv, const Lanes &lanes,
+                          const machine::Description &machine) {
+  const int64_t channels = shapeOf(conv.getX())[1];
+  return mayReadLanes(conv) &&
+         (conv.getGroup() > 1 ||
+          lanes.blocks(channels) <
+              lanes.count * static_cast<int64_t>(
+                                llvm::divideCeil(channels, machine.pe.rows)));
+}
+
+llvm::SmallVector<Lanes, 6> blockFolds(mlir::Value map,
+                                       const machine::Description &machine) {
+  const auto shape = shapeOf(map);
+  const StorageType type = storageOf(map);
+  if (machine.sb.partitions % machine.pe.rows != 0)
+    return {};
+  llvm::SmallVector<Lanes, 6> lanes =
+      foldsOfRows(shape.back(), machine, [&](int64_t pitch) {
+        return pitch < shape[1] &&
+               2 * pitch >= static_cast<int64_t>(machine.pe.columns) &&
+               (!type.encoded ||
+                (type.format.block > 0 && pitch % type.format.block == 0));
+      });
+  llvm::erase_if(lanes, [&](const Lanes &fold) {
+    return llvm::none_of(map.getUsers(), [&](mlir::Operation *user) {
+      auto conv = mlir::dyn_cast<npu::PeConvOp>(user);
+      return conv && conv.getX() == map && blocksMayGain(conv, fold, machine);
+    });
+  });
+  return lanes;
+}
+
+} // namespace ashlar::analysis

@@ -1,0 +1,509 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The pipeline of a tile plan.
+
+#include "PlanCost.h"
+
+#include "ashlar/Analysis/Cost/MovementQueues.h"
+#include "ashlar/Machine/Dram.h"
+#include "ashlar/Machine/Ports.h"
+#include "llvm/Support/MathExtras.h"
+
+namespace ashlar::analysis {
+
+EntrySums::EntrySums(const TileProblem &problem, bool skip,
+                     const machine::Description &machine)
+    : problem(problem), machine(machine), skip(skip) {
+  if (skip) {
+    columns.assign(problem.crowds.begin(), problem.crowds.end());
+    return;
+  }
+  int64_t taps = problem.kernel[0] * problem.kernel[1];
+  int64_t inPerGroup = problem.channels / problem.groups;
+  int64_t outPerGroup = problem.outputs / problem.groups;
+  for (size_t i = 0; i < problem.columns.size(); ++i) {
+    ChannelRange range = channelsOf(problem, i);
+    const ColumnTile &column = problem.columns[i];
+    std::vector<machine::ChannelCrowd> crowds;
+    for (int64_t c = 0; c < range.count; ++c) {
+      int64_t group = (range.first + c) / inPerGroup;
+      int64_t begin = std::max(group * outPerGroup, column.firstOutput);
+      int64_t end =
+          std::min((group + 1) * outPerGroup, column.firstOutput + column.cols);
+      uint64_t kernels = std::max<int64_t>(end - begin, 0);
+      crowds.push_back(
+          {kernels * taps, kernels, static_cast<uint64_t>(taps), kernels});
+    }
+    full.push_back(std::move(crowds));
+  }
+  columns.assign(full.begin(), full.end());
+}
+
+/// Sums of `of` over the first channels of each column.
+template <typename Of>
+static std::vector<std::vector<int64_t>>
+prefixSums(llvm::ArrayRef<llvm::ArrayRef<machine::ChannelCrowd>> columns,
+           Of of) {
+  std::vector<std::vector<int64_t>> sums;
+  for (llvm::ArrayRef<machine::ChannelCrowd> crowds : columns) {
+    std::vector<int64_t> own{0};
+    own.reserve(crowds.size() + 1);
+    for (const machine::ChannelCrowd &crowd : crowds)
+      own.push_back(own.back() + static_cast<int64_t>(of(crowd)));
+    sums.push_back(std::move(own));
+  }
+  return sums;
+}
+
+const EntrySums::Prefixes &EntrySums::prefix(int64_t perStep) {
+  Prefixes &sums = prefixes[perStep];
+  if (sums.empty() && perStep == 1)
+    sums = prefixSums(columns, [](const machine::ChannelCrowd &crowd) {
+      return crowd.entries;
+    });
+  else if (sums.empty())
+    sums = prefixSums(columns, [=](const machine::ChannelCrowd &crowd) {
+      return llvm::divideCeil(crowd.entries, static_cast<uint64_t>(perStep));
+    });
+  return sums;
+}
+
+/// Channels of so many gaps or more hide how the channel before ended.
+static constexpr uint64_t kLongChannel = 8;
+
+/// Coefficients of different kernels, of `regions`, that start in a step: as
+/// many as go side by side, unless their sums share an accumulator bank. Sums
+/// of a region begin where those of the one before end.
+static double startsPerStep(const machine::Description &machine,
+                            const machine::TileStep &step, uint64_t regions) {
+  const uint64_t banks = machine.sparse.accumulatorBanks;
+  if (banks == 0 || regions < 2 || step.coefficients < 2)
+    return static_cast<double>(step.coefficients);
+  uint64_t meeting = 0;
+  for (uint64_t apart = 1; apart < regions; ++apart) {
+    const uint64_t distance = apart * step.window % banks;
+    if (distance < step.window || banks - distance < step.window)
+      meeting += regions - apart;
+  }
+  const double meet = 2 * static_cast<double>(meeting) /
+                      static_cast<double>(regions * (regions - 1));
+  double all = 1, next = 1;
+  for (uint64_t i = 1; i < step.coefficients; ++i) {
+    next *= std::max(0.0, 1 - static_cast<double>(i) * meet);
+    all += next;
+  }
+  return all;
+}
+
+/// Cycles of streams whose kernels alternate. Short channels wait for sums of
+/// those before, so they are followed; the closed form has the others.
+EntrySums::Prefixes EntrySums::alternating(const machine::TileStep &step,
+                                           uint64_t passes) const {
+  const uint64_t gap = machine::kernelGap(machine, step, passes);
+  const auto period =
+      static_cast<int64_t>(machine::tilePeriod(machine, step, passes));
+  const auto latency = static_cast<int64_t>(machine.sparse.accumulateLatency);
+  Prefixes sums;
+  for (size_t i = 0; i < columns.size(); ++i) {
+    const auto kernels = static_cast<uint64_t>(problem.columns[i].cols);
+    const double rate = startsPerStep(machine, step, kernels);
+    KernelTurns turns(kernels, gap, step.coefficients);
+    std::vector<int64_t> own{0};
+    for (size_t c = 0; c < columns[i].size(); ++c) {
+      const machine::ChannelCrowd &crowd = columns[i][c];
+      int64_t cycles = static_cast<int64_t>(
+                           static_cast<double>(crowd.entries) / rate + 0.5) *
+                       period;
+      if (crowd.entries >= kLongChannel * gap) {
+        turns = KernelTurns(kernels, gap, step.coefficients);
+        cycles =
+            std::max(cycles, static_cast<int64_t>(crowd.most - 1) * latency +
+                                 static_cast<int64_t>(llvm::divideCeil(
+                                     crowd.fullest, step.coefficients)) *
+                                     period);
+      } else {
+        auto shares = llvm::to_vector(problem.shares[i][c]);
+        const uint64_t before = turns.turns();
+        turns.take(shares, [](size_t) {});
+        cycles = std::max(cycles, static_cast<int64_t>(turns.turns() - before) *
+                                      period);
+      }
+      own.push_back(own.back() + cycles);
+    }
+    sums.push_back(std::move(own));
+  }
+  return sums;
+}
+
+int64_t EntrySums::cycles(size_t column, const Chunk &chunk,
+                          const machine::TileStep &step, uint64_t passes) {
+  const bool waits = machine::kernelsAlternate(machine, step, passes);
+  // Without skipping, kernels follow each other whole.
+  if (waits && problem.issuesZeros)
+    return steps(column, chunk, 1) *
+           static_cast<int64_t>(machine.sparse.accumulateLatency);
+  const bool alternate = waits;
+  bool meet = machine.sparse.accumulatorBanks > 0 && step.coefficients > 1;
+  if (!alternate && !meet)
+    return steps(column, chunk, static_cast<int64_t>(step.coefficients)) *
+           static_cast<int64_t>(machine::tilePeriod(machine, step, passes));
+  Prefixes &sums = priced[{step.steps, step.coefficients, step.window, passes}];
+  if (sums.empty() && alternate && skip)
+    sums = alternating(step, passes);
+  else if (sums.empty())
+    sums = prefixSums(columns, [&](const machine::ChannelCrowd &crowd) {
+      return machine::tileChannel(machine, step, passes, crowd);
+    });
+  return sums[column][chunk.first + chunk.count] - sums[column][chunk.first];
+}
+
+int64_t drainCycles(const TileProblem &problem, const DrainColumn &column,
+                    int64_t results, const machine::Description &machine) {
+  return static_cast<int64_t>(
+      machine::tileDrain(machine, column.cols, results, problem.function)
+          .issue);
+}
+
+int64_t drainPorts(const TileProblem &problem, int64_t results, int64_t row,
+                   const machine::Description &machine) {
+  if (machine.sb.banks == 0)
+    return 0;
+  row = std::clamp<int64_t>(row, 1, std::max<int64_t>(results, 1));
+  uint64_t accesses = 0;
+  for (int64_t bytes : {problem.resultBytes, problem.residualBytes}) {
+    if (bytes == 0)
+      continue;
+    machine::PortPattern rows;
+    rows.elementBytes = static_cast<uint64_t>(bytes);
+    rows.add(llvm::divideCeil(results, row), (row + 1) * bytes);
+    rows.add(static_cast<uint64_t>(row), bytes);
+    accesses += machine::portAccesses(machine, rows);
+  }
+  return static_cast<int64_t>(machine::bankCycles(machine, accesses));
+}
+
+/// Streams that stay while tiles pass take at most this share of weight memory:
+/// so there is room for them wherever other streams lie.
+static constexpr int64_t kKeptShare = 4;
+
+PlanCost::PlanCost(const TileProblem &problem, const TilePlan &plan,
+                   const Grouping &grouping, EntrySums &sums,
+                   const ScatterSums &scatter,
+                   const machine::Description &machine)
+    : problem(problem), plan(plan), scatter(scatter), machine(machine),
+      geometry(plan.geometry(problem)) {
+  passes = problem.passes(machine);
+  for (const UnitClass &own : unitClasses(plan, machine))
+    steps.push_back(machine::tileStep(
+        machine, own.lanes, plan.images * own.rows, own.cols, plan.cols));
+  units = unitsOf(plan, machine);
+  alternate = kernelsAlternate(problem, plan, machine);
+  rounds = plan.rounds(problem, units);
+  queues = movementQueues(machine);
+  queueFree.assign(static_cast<size_t>(queues), 0);
+  room = groupRoom(plan.groups, machine);
+  for (auto [wave, live] : llvm::zip(grouping.waves, grouping.live))
+    addWave(wave,
+            waveChunks(problem, plan, wave,
+                       plan.tilesOutside ? grouping.liveAnywhere : live,
+                       machine),
+            sums);
+  // Streams that pass once are fetched chunk by chunk.
+  resident = rounds > 1;
+  for (const WaveCost &wave : waves)
+    resident &= wave.bytes <= room;
+}
+
+PlanCost::Loaded PlanCost::loadOfRound() const {
+  auto runsOf = [&](int64_t rows, int64_t cols) {
+    return static_cast<int64_t>(
+        geometry.loadedRuns(plan.images, rows, cols, /*apart=*/false));
+  };
+  int64_t slot = static_cast<int64_t>(geometry.slotElements());
+  if (plan.folds.empty()) {
+    int64_t tiles = std::min(units, plan.tiles(problem));
+    return {slot * tiles, runsOf(plan.rows, plan.cols) * tiles, slot};
+  }
+  Loaded sum;
+  for (const TileFold &fold : plan.folds)
+    for (const partition::Box &tile : fold.cuts)
+      if (!tile.empty()) {
+        int64_t elements = plan.disjoint
+                               ? plan.images * tile.area()
+                               : static_cast<int64_t>(geometry.loadedElements(
+                                     plan.images, tile.rows, tile.cols));
+        sum.elements += elements;
+        sum.most = std::max(sum.most, elements);
+        sum.runs += std::min(elements, runsOf(tile.rows, tile.cols));
+      }
+  auto rounds = static_cast<int64_t>(plan.folds.size());
+  return {sum.elements / rounds, sum.runs / rounds, sum.most};
+}
+
+/// Channels of a chunk that one queue loads: whole planes of cells.
+int64_t PlanCost::loadShare(const ColumnWave &wave, const Chunk &chunk,
+                            int64_t turns) const {
+  if (wave.crosses ||
+      (turns > 1 &&
+       turns * chunk.count > static_cast<int64_t>(machine.sb.partitions)))
+    return chunk.count;
+  int64_t share = llvm::divideCeilSigned(chunk.count, queues);
+  return std::min<int64_t>(
+      chunk.count, llvm::alignTo(share, std::max<int64_t>(plan.cellBlock, 1)));
+}
+
+/// Cycles of the busiest bank of SB while a round of tiles is loaded. Channels
+/// lie in partitions of their own, whose ports work side by side: the price of
+/// loads of few channels.
+uint64_t PlanCost::portCycles(const Loaded &each) const {
+  if (each.runs == 0)
+    return 0;
+  auto bytes = static_cast<uint64_t>(each.elements * problem.elementBytes);
+  auto runs = static_cast<uint64_t>(each.runs);
+  uint64_t accesses = runs * llvm::divideCeil(llvm::divideCeil(bytes, runs),
+                                              machine.sb.portBytes);
+  uint64_t banks =
+      std::max<uint64_t>(llvm::divideCeil(bytes, machine.sb.bankBytes()), 1);
+  return machine::bankCycles(machine, llvm::divideCeil(accesses, banks));
+}
+
+/// Cycles of one queue for `channels` channels of each of `streams` groups that
+/// have channels of their own.
+int64_t PlanCost::loadCycles(int64_t streams, int64_t channels) const {
+  int64_t planes =
+      plan.cellBlock > 0 ? machine::cellPlanes(0, channels, plan.cellBlock) : 0;
+  const Loaded each = loadOfRound();
+  int64_t ofElement = channels * problem.elementBytes + planes;
+  int64_t bytes = each.elements * ofElement * streams;
+  int64_t runs = each.runs * (channels + planes) * streams;
+  machine::Timing time = machine::tileLoad(
+      machine, bytes, runs,
+      // Groups with channels of their own take them in different units.
+      each.most * ofElement);
+  if (machine.sb.banks > 0)
+    time = machine::withPorts(time, portCycles(each));
+  return static_cast<int64_t>(time.issue);
+}
+
+/// Cycles of the units that work on chunk `i`, and the longest stream.
+int64_t PlanCost::runOf(const ColumnWave &wave, const WaveChunks &chunks,
+                        size_t i, ChunkCost &own, EntrySums &sums) const {
+  const int64_t regions = problem.columns[wave.first].cols;
+  int64_t run = 0;
+  for (int64_t g = 0; g < wave.count; ++g) {
+    const size_t column = wave.first + static_cast<size_t>(g);
+    const Chunk &chunk = chunks.of(i, g);
+    const int64_t entries = sums.entries(column, chunk);
+    int64_t cycles = scatter.empty()
+                         ? 0
+                         : scatter[column][chunk.first + chunk.count] -
+                               scatter[column][chunk.first];
+    for (const machine::TileStep &step : steps)
+      if (scatter.empty())
+        cycles = std::max(cycles, sums.cycles(column, chunk, step, passes));
+    run = std::max<int64_t>(
+        {run, cycles,
+         static_cast<int64_t>(machine::tileDecode(machine, entries))});
+    own.bytes = std::max(own.bytes, streamBytes(problem, chunk.count, regions,
+                                                entries, alternate));
+  }
+  return run;
+}
+
+/// Loads of a chunk, and of those that are handed on with it.
+void PlanCost::addLoads(const ColumnWave &wave, const Chunk &chunk,
+                        int64_t turns, ChunkCost &own) const {
+  const int64_t share = loadShare(wave, chunk, turns);
+  own.load = loadCycles(wave.groupStep > 0 ? wave.count : turns, share);
+  own.loads = llvm::divideCeilSigned(chunk.count, share);
+  // Of loads of whole planes the queues are the limit.
+  if (machine.sb.banks > 0 && plan.cellBlock < problem.cellBlock)
+    own.ports = static_cast<int64_t>(portCycles(loadOfRound()));
+}
+
+void PlanCost::addWave(const ColumnWave &wave, const WaveChunks &chunks,
+                       EntrySums &sums) {
+  WaveCost cost;
+  cost.wave = wave;
+  const int64_t regions = problem.columns[wave.first].cols;
+  const auto elements = static_cast<int64_t>(geometry.slotElements());
+  const HandOverRoutes routes(machine, std::min(units, plan.tiles(problem)),
+                              wave.count, plan.turns);
+  for (size_t i = 0; i < chunks.chunks.size(); ++i) {
+    const auto &[chunk, turn, turns] = chunks.chunks[i];
+    ChunkCost own;
+    own.lasts = turn + 1 < turns;
+    own.run = runOf(wave, chunks, i, own, sums);
+    if (turn > 0)
+      own.run = routes.runCycles(machine, own.run, turn,
+                                 elements * chunk.count * problem.elementBytes);
+    else
+      addLoads(wave, chunk, turns, own);
+    cost.steps += turn == 0;
+    if (problem.biasInSums && cost.chunks.empty())
+      own.bytes += (regions + 1) * kInitialSumBytes;
+    own.stream = static_cast<int64_t>(machine::dramStreamCycles(
+        machine, static_cast<uint64_t>(own.bytes * wave.count)));
+    cost.stream += own.stream;
+    cost.bytes += own.bytes;
+    fits &=
+        own.bytes <= room &&
+        chunkBytes(problem, plan, plan.inputs(problem, wave), chunk,
+                   elements) <= static_cast<int64_t>(machine.sparse.fmuBytes);
+    cost.chunks.push_back(own);
+  }
+  for (int64_t d = 0; d < wave.drains; ++d)
+    cost.drain += drainCycles(problem, problem.drains[wave.firstDrain + d],
+                              /*results=*/1, machine);
+  waves.push_back(std::move(cost));
+}
+
+/// Fetches a block of streams; returns when it is there. Two blocks that do not
+/// fit into weight memory together follow each other's runs.
+int64_t PlanCost::fetch(int64_t cycles, int64_t bytes) {
+  if (2 * bytes > room)
+    streamFree = std::max(streamFree, runFree);
+  streamFree += cycles;
+  streamBusy += cycles;
+  return streamFree;
+}
+
+/// Cycles of the cluster's queue before the first run of a round: the sums are
+/// set to zero or to the bias, and the table of tiles is written unless the
+/// machine's cut did that.
+int64_t PlanCost::startCycles(const WaveCost &wave) const {
+  const int64_t regions = problem.columns[wave.wave.first].cols;
+  const auto first =
+      machine::tileInit(machine, regions, plan.images * plan.rows * plan.cols,
+                        problem.biasInSums && !wave.chunks.empty())
+          .issue;
+  const uint64_t table = plan.cutAtRunTime ? 0 : machine::tileTable().issue;
+  return static_cast<int64_t>(first + table);
+}
+
+/// Loads a chunk into the next set, on the queues by turns; returns when it is
+/// there.
+int64_t PlanCost::load(const ChunkCost &chunk) {
+  int64_t end = 0;
+  for (int64_t i = 0; i < chunk.loads; ++i) {
+    int64_t &free = queueFree[queue];
+    queue = (queue + 1) % queueFree.size();
+    // A bank serves one load after the other, whatever partitions they read.
+    const int64_t start = std::max({free, setFree[set], loadFrom, bankFree});
+    bankFree = start + chunk.ports;
+    free = start + chunk.load;
+    end = std::max(end, free);
+  }
+  loadBusy += chunk.load * chunk.loads;
+  return end;
+}
+
+void PlanCost::runWave(const WaveCost &wave, bool loads, bool streams,
+                       int64_t share) {
+  int64_t ready = 0;
+  if (streams && resident)
+    ready = fetch(wave.stream, wave.bytes);
+  // What sums start from comes with the first stream.
+  const bool early = problem.biasInSums && !wave.chunks.empty();
+  if (early && streams && !resident)
+    ready = fetch(wave.chunks.front().stream, wave.chunks.front().bytes);
+  // Starting the sums and writing the table of tiles.
+  runFree = std::max({runFree, sumsFree[sums], early ? ready : 0}) +
+            startCycles(wave);
+  for (const ChunkCost &chunk : wave.chunks) {
+    if (loads && chunk.loads > 0)
+      loaded = load(chunk);
+    if (streams && !resident && !(early && &chunk == &wave.chunks.front()))
+      ready = fetch(chunk.stream, chunk.bytes);
+    runFree = std::max({runFree, loaded, ready}) + chunk.run;
+    runBusy += chunk.run;
+    setFree[set] = runFree;
+    if (!chunk.lasts)
+      set = (set + 1) %
+            static_cast<int64_t>(std::min<uint64_t>(machine.sparse.fmuSets, 2));
+  }
+  const int64_t drain = std::max(
+      wave.drain * share,
+      wave.wave.drains * drainPorts(problem, share, plan.cols, machine));
+  drainFree = std::max(drainFree, runFree) + drain;
+  drainBusy += drain;
+  sumsFree[sums] = drainFree + static_cast<int64_t>(machine.act.latency);
+  end = std::max(end, sumsFree[sums]);
+  if (plan.twoSums)
+    sums = 1 - sums;
+}
+
+int64_t PlanCost::loadSteps() const {
+  if (plan.tilesOutside)
+    return rounds;
+  int64_t steps = 0;
+  for (const WaveCost &wave : waves)
+    steps += wave.steps;
+  return rounds * steps;
+}
+
+/// True if all columns can run on tiles that stay: their streams take half of
+/// weight memory at most, and the channels one set.
+bool PlanCost::mayKeepTiles() const {
+  int64_t bytes = 0;
+  for (const WaveCost &wave : waves) {
+    bytes += wave.bytes;
+    if (wave.steps > 1)
+      return false;
+    // What stays was loaded for one table, and a table has the tiles of all
+    // groups; tiles that the machine cuts are known by the cut alone.
+    if (wave.wave.count != waves.front().wave.count)
+      return false;
+    if (plan.cutAtRunTime &&
+        2 * rounds > static_cast<int64_t>(machine.sparse.tileTables))
+      return false;
+  }
+  return bytes <= room / kKeptShare && problem.groups == 1;
+}
+
+/// The machine cuts the tiles of a round where it has no table of them: before
+/// anything is loaded, then while units run. Many tables take places in turn.
+void PlanCost::cutRound(const ColumnWave &wave, int64_t round) {
+  if (!plan.cutAtRunTime)
+    return;
+  bool known = !tables.insert({round, wave.count}).second;
+  if (known && 2 * tables.size() <= machine.sparse.tileTables)
+    return;
+  runFree += cut.cut;
+  if (tables.size() == 1)
+    loadFrom = runFree;
+}
+
+bool PlanCost::simulate() {
+  if (!fits || (plan.tilesOutside && !mayKeepTiles()))
+    return false;
+  cut = cutCycles(problem, plan, machine);
+  runFree = cut.count;
+  // The first streams were fetched while the operation before ran.
+  int64_t bytes = 0;
+  for (const WaveCost &wave : waves)
+    for (const ChunkCost &chunk : wave.chunks) {
+      bytes += chunk.bytes;
+      if (bytes <= std::max(room / 2, chunk.bytes))
+        streamFree -= chunk.stream;
+    }
+  int64_t share = plan.disjoint
+                      ? partialSums(problem, plan)
+                      : llvm::divideCeilSigned(problem.positions(), rounds);
+  if (plan.tilesOutside) {
+    for (int64_t round = 0; round < rounds; ++round)
+      for (size_t w = 0; w < waves.size(); ++w) {
+        cutRound(waves[w].wave, round);
+        runWave(waves[w], w == 0, round == 0, share);
+      }
+    return true;
+  }
+  for (const WaveCost &wave : waves)
+    for (int64_t round = 0; round < rounds; ++round) {
+      cutRound(wave.wave, round);
+      runWave(wave, true, round == 0 || !resident, share);
+    }
+  return true;
+}
+
+} // namespace ashlar::analysis

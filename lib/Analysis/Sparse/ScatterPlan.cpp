@@ -1,0 +1,402 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Scatter mode in tile plans: kernel slices and expected cycles.
+
+#include "ScatterPlan.h"
+
+#include "ashlar/Analysis/Layout/StorageType.h"
+#include "ashlar/Analysis/Sparse/CounterAllocation.h"
+#include "dialects/NPU/NPUDialect.h"
+#include "mlir/IR/Builders.h"
+#include "llvm/Support/MathExtras.h"
+
+#include <cmath>
+#include <map>
+
+using namespace mlir;
+
+namespace ashlar::analysis {
+
+using partition::Box;
+
+//===----------------------------------------------------------------------===//
+// The problem
+//===----------------------------------------------------------------------===//
+
+/// Slices of one channel of a column.
+static std::vector<SliceCount> slicesOf(const TileProblem &problem,
+                                        const machine::TileGeometry &geometry,
+                                        const EncodedWeights &weights,
+                                        size_t column, int64_t channel) {
+  const ColumnTile &tile = problem.columns[column];
+  int64_t inPerGroup = problem.channels / problem.groups;
+  int64_t outPerGroup = problem.outputs / problem.groups;
+  int64_t group = channel / inPerGroup;
+  int64_t begin = std::max(group * outPerGroup, tile.firstOutput);
+  int64_t end =
+      std::min((group + 1) * outPerGroup, tile.firstOutput + tile.cols);
+  int64_t taps = problem.kernel[0] * problem.kernel[1];
+  // Kernels by (row phase, column phase, coefficients).
+  std::map<std::tuple<uint32_t, uint32_t, uint32_t>, uint32_t> counted;
+  uint32_t points = 0;
+  for (int64_t place = begin; place < end; ++place) {
+    int64_t output = problem.outputAt(place);
+    std::map<std::pair<uint32_t, uint32_t>, uint32_t> own;
+    for (int64_t tap = 0; tap < taps; ++tap)
+      if (weights.mantissa(output, tap, channel % inPerGroup) != 0) {
+        ++own[{geometry.h.taps[tap / problem.kernel[1]].phase,
+               geometry.w.taps[tap % problem.kernel[1]].phase}];
+        ++points;
+      }
+    if (taps > 1)
+      for (auto [phase, count] : own)
+        ++counted[{phase.first, phase.second, count}];
+  }
+  if (taps == 1)
+    return points > 0 ? std::vector<SliceCount>{{0, 0, points, 1}}
+                      : std::vector<SliceCount>();
+  std::vector<SliceCount> slices;
+  for (auto [key, kernels] : counted)
+    slices.push_back(
+        {std::get<0>(key), std::get<1>(key), std::get<2>(key), kernels});
+  return slices;
+}
+
+/// Both axes of the whole feature map of a convolution.
+template <typename Op>
+static partition::Geometry geometryOf(Op conv) {
+  partition::Geometry geometry;
+  auto x = shapeOf(conv.getX()), y = shapeOf(conv.getY()),
+       w = shapeOf(conv.getW());
+  int64_t spatial = static_cast<int64_t>(conv.getStrides().size());
+  for (int64_t i = 0; i < spatial; ++i) {
+    partition::Axis axis;
+    axis.in = x[2 + i], axis.out = y[2 + i], axis.kernel = w[2 + i];
+    axis.stride = conv.getStrides()[i];
+    axis.dilation = conv.getDilations()[i];
+    axis.padBefore = conv.getPads()[i];
+    (i + 1 == spatial ? geometry.x : geometry.y) = axis;
+  }
+  return geometry;
+}
+
+void addScatter(TileProblem &problem, Operation *op,
+                const EncodedWeights &weights, DataProfile data,
+                const CutOptions &cut, const machine::Description &machine) {
+  ScatterProblem scatter;
+  scatter.data = std::move(data);
+  scatter.cut = cut;
+  scatter.drained = !countedResults(op->getOperand(0), machine).empty();
+  scatter.geometry = llvm::isa<npu::PeConvOp>(op)
+                         ? geometryOf(cast<npu::PeConvOp>(op))
+                         : geometryOf(cast<npu::TcuConvOp>(op));
+  if (static_cast<int64_t>(scatter.data.density.size()) != problem.channels)
+    scatter.data.density = {scatter.data.mean()};
+  // Places are those of the whole feature map, and of two-dimensional ones.
+  bool whole = scatter.geometry.y.out == problem.extent[1] &&
+               scatter.geometry.x.out == problem.extent[2];
+  scatter.whole = whole;
+  const partition::CountMap &counts = scatter.data.counts;
+  if (!whole || counts.rows != scatter.geometry.y.in ||
+      counts.cols != scatter.geometry.x.in)
+    scatter.data.counts = partition::CountMap();
+  if (scatter.data.hasPlaces())
+    scatter.sums = std::make_shared<partition::PrefixSums>(scatter.data.counts);
+  machine::TileGeometry geometry = TilePlan().geometry(problem);
+  for (size_t i = 0; i < problem.columns.size(); ++i) {
+    ChannelRange range = channelsOf(problem, i);
+    std::vector<std::vector<SliceCount>> own;
+    for (int64_t c = 0; c < range.count; ++c)
+      own.push_back(slicesOf(problem, geometry, weights, i, range.first + c));
+    scatter.slices.push_back(std::move(own));
+  }
+  problem.scatter = std::move(scatter);
+}
+
+npu::ScatterAttr scatterAttr(const DataProfile &data, const CutOptions &cut,
+                             MLIRContext *context) {
+  auto text = [&](llvm::StringRef name) {
+    return StringAttr::get(context, name);
+  };
+  return npu::ScatterAttr::get(
+      context, static_cast<int64_t>(cut.variant),
+      text(partition::name(cut.algorithm)), text(partition::name(cut.metric)),
+      cut.threshold, text(partition::name(cut.time)),
+      text(partition::name(cut.halo)), data.toAttr(context), cut.block[0],
+      cut.block[1]);
+}
+
+void addScatterOf(TileProblem &problem, Operation *op,
+                  const EncodedWeights &weights,
+                  const machine::Description &machine) {
+  auto conv = dyn_cast<npu::TcuConvOp>(op);
+  npu::ScatterAttr attr = conv ? conv.getScatterAttr() : npu::ScatterAttr();
+  if (!attr)
+    return;
+  // The names are those of enumerations: the attribute's verifier has read
+  // them.
+  CutOptions cut;
+  cut.algorithm =
+      llvm::cantFail(partition::parseAlgorithm(attr.getAlgorithm().getValue()));
+  cut.metric =
+      llvm::cantFail(partition::parseMetric(attr.getMetric().getValue()));
+  cut.time = llvm::cantFail(partition::parseCutTime(attr.getTime().getValue()));
+  cut.halo =
+      llvm::cantFail(partition::parseHaloMode(attr.getHalo().getValue()));
+  if (cut.metric == partition::Metric::Cycles)
+    cut.metric = partition::Metric::Nnz;
+  cut.variant = static_cast<machine::ScatterVariant>(attr.getVariant());
+  cut.threshold = attr.getThreshold();
+  cut.block = {attr.getBlockRows(), attr.getBlockCols()};
+  addScatter(problem, op, weights, DataProfile::fromAttr(attr.getData()), cut,
+             machine);
+}
+
+//===----------------------------------------------------------------------===//
+// Tiles and their data
+//===----------------------------------------------------------------------===//
+
+/// Result tiles of the rounds on one image.
+static std::vector<std::vector<Box>>
+roundsOf(const TileProblem &problem, const TilePlan &plan, int64_t units) {
+  std::vector<std::vector<Box>> rounds;
+  if (!plan.folds.empty()) {
+    for (const TileFold &fold : plan.folds)
+      rounds.push_back(fold.cuts);
+    return rounds;
+  }
+  int64_t count = 0;
+  for (int64_t y = 0; y < problem.extent[1]; y += plan.rows)
+    for (int64_t x = 0; x < problem.extent[2]; x += plan.cols) {
+      if (count++ % units == 0)
+        rounds.emplace_back();
+      rounds.back().push_back({y, x, std::min(plan.rows, problem.extent[1] - y),
+                               std::min(plan.cols, problem.extent[2] - x)});
+    }
+  return rounds;
+}
+
+/// Largest and mean work of the units, summed over rounds: non-zeros, or
+/// positions if places are not known.
+static std::pair<double, double> workOf(const TileProblem &problem,
+                                        const TilePlan &plan, int64_t units) {
+  double most = 0, mean = 0;
+  for (const std::vector<Box> &tiles : roundsOf(problem, plan, units)) {
+    uint64_t largest = 0, sum = 0;
+    for (const Box &tile : tiles) {
+      if (tile.empty())
+        continue;
+      Box input =
+          plan.disjoint ? tile : problem.scatter->geometry.inputOf(tile);
+      uint64_t work = problem.scatter->sums
+                          ? problem.scatter->sums->sum(input)
+                          : static_cast<uint64_t>(input.area());
+      largest = std::max(largest, work);
+      sum += work;
+    }
+    most += static_cast<double>(largest);
+    mean += static_cast<double>(sum) / static_cast<double>(units);
+  }
+  return {most, mean};
+}
+
+double balanceOf(const TileProblem &problem, const TilePlan &plan,
+                 int64_t units) {
+  if (!problem.scatter || !problem.scatter->sums)
+    return 1;
+  auto [most, mean] = workOf(problem, plan, units);
+  return mean > 0 ? most / mean : 1;
+}
+
+/// Positions that a full tile reads along an axis.
+static int64_t reach(const partition::Axis &axis, int64_t results) {
+  return (results - 1) * axis.stride + (axis.kernel - 1) * axis.dilation + 1;
+}
+
+/// How uneven real maps after a relu are where nothing was measured: each
+/// further unit adds this to the largest over the mean load of equal tiles, and
+/// cuts by counts leave half of it (docs/SparseTiles.md 5, 7).
+constexpr double kUnevenness = 1.0 / 45;
+
+/// Data of the fullest tile over those of a tile of full size and mean density.
+static double fullness(const TileProblem &problem, const TilePlan &plan,
+                       int64_t units) {
+  const ScatterProblem &scatter = *problem.scatter;
+  if (scatter.sums ? scatter.sums->total() == 0 : !scatter.whole)
+    return 1;
+  double most = workOf(problem, plan, units).first /
+                static_cast<double>(roundsOf(problem, plan, units).size());
+  double perPosition = 1;
+  if (scatter.sums)
+    perPosition = static_cast<double>(scatter.sums->total()) /
+                  static_cast<double>(scatter.data.counts.rows *
+                                      scatter.data.counts.cols);
+  else
+    most *= 1 + kUnevenness / (plan.cutAtRunTime ? 2 : 1) *
+                    static_cast<double>(units - 1);
+  return most / (perPosition *
+                 static_cast<double>(reach(scatter.geometry.y, plan.rows) *
+                                     reach(scatter.geometry.x, plan.cols)));
+}
+
+int64_t ScatterTimes::of(uint64_t lanes, uint32_t taps, uint64_t data) {
+  std::vector<std::vector<int64_t>> &own = known[lanes];
+  if (own.size() <= taps)
+    own.resize(taps + 1);
+  std::vector<int64_t> &row = own[taps];
+  if (row.size() <= data)
+    row.resize(data + 1, -1);
+  if (row[data] < 0)
+    row[data] = static_cast<int64_t>(machine::scatterCycles(
+        variant, lanes, machine.sparse.coefficientsPerStep, data, taps));
+  return row[data];
+}
+
+namespace {
+
+/// The channels of a plan on units of one class.
+class ClassTimes {
+public:
+  ClassTimes(const TileProblem &problem, const TilePlan &plan,
+             const UnitClass &units, double full, ScatterTimes &times,
+             const machine::Description &machine)
+      : problem(problem), units(units), full(full), times(times),
+        machine(machine), geometry(plan.geometry(problem)),
+        stride(plan.images * plan.rows * plan.cols),
+        passes(problem.passes(machine)), images(plan.images) {}
+
+  /// Cycles to expect of the channel `channel` under `slices`.
+  int64_t channel(llvm::ArrayRef<SliceCount> slices, int64_t channel) const {
+    if (slices.empty())
+      return 0;
+    uint64_t products = 0, latency = 0;
+    for (const SliceCount &slice : slices)
+      products += of(slice, channel, latency);
+    uint64_t positions =
+        geometry.loadedElements(images, units.rows, units.cols);
+    return static_cast<int64_t>(
+        std::max({products * images * passes, latency,
+                  machine::scanCycles(machine, positions)}));
+  }
+
+private:
+  /// Blocks of one size, `count` of them.
+  struct Blocks {
+    uint64_t rows, cols, count;
+  };
+
+  /// The blocks of `rows` x `cols` data: whole ones, then the rest.
+  llvm::SmallVector<Blocks, 4> blocksOf(uint64_t rows, uint64_t cols) const {
+    auto [height, width] = problem.scatter->cut.block;
+    auto along = [](uint64_t extent, int64_t size) {
+      // Units with few multipliers may have no rows or columns at all.
+      const uint64_t own = std::max<uint64_t>(
+          size == 0 ? extent : static_cast<uint64_t>(size), 1);
+      return std::array<std::pair<uint64_t, uint64_t>, 2>{
+          {{own, extent / own}, {extent % own, extent % own != 0}}};
+    };
+    llvm::SmallVector<Blocks, 4> blocks;
+    for (auto [blockRows, down] : along(rows, height))
+      for (auto [blockCols, across] : along(cols, width))
+        if (down * across > 0)
+          blocks.push_back({blockRows, blockCols, down * across});
+    return blocks;
+  }
+
+  /// Products of the kernels of a slice over an image.
+  uint64_t of(const SliceCount &slice, int64_t channel,
+              uint64_t &latency) const {
+    const uint64_t rows = units.rows + geometry.h.phases[slice.rowPhase].halo;
+    const uint64_t cols = units.cols + geometry.w.phases[slice.colPhase].halo;
+    const double share =
+        std::min(full * problem.scatter->data.of(channel) / 1000.0, 1.0);
+    const bool whole = problem.scatter->cut.block == std::array<int64_t, 2>();
+    double cycles = 0;
+    for (const Blocks &own : blocksOf(rows, cols)) {
+      const auto positions = static_cast<double>(own.rows * own.cols);
+      double data = positions * share, filled = 1;
+      // Of small blocks some have no data at all, and the others more.
+      if (!whole && share > 0) {
+        filled = 1 - std::pow(1 - share, positions);
+        data /= filled;
+      }
+      if (const auto q = static_cast<uint64_t>(data + 0.5); q > 0)
+        cycles +=
+            static_cast<double>(own.count) * filled *
+            static_cast<double>(block(slice, own, q, rows * cols, latency));
+    }
+    return static_cast<uint64_t>(cycles + 0.5);
+  }
+
+  /// The kernels of a slice over a block with `q` data, one of those that
+  /// `positions` data of a tile consist of.
+  uint64_t block(const SliceCount &slice, const Blocks &own, uint64_t q,
+                 uint64_t positions, uint64_t &latency) const {
+    using machine::ScatterVariant;
+    ScatterVariant variant = problem.scatter->cut.variant;
+    if (problem.kernel[0] * problem.kernel[1] == 1) {
+      variant = ScatterVariant::B; // all variants add by address
+      latency = std::max(latency, machine::scatterLatency(machine, variant, 1));
+      return machine::scatterSlice(
+          machine, variant,
+          machine::scatterPointCycles(units.lanes, q, slice.taps),
+          machine::expectedPointSums(machine, q, own.rows * own.cols,
+                                     slice.taps, stride),
+          0);
+    }
+    latency = std::max(latency,
+                       machine::scatterLatency(machine, variant, slice.taps));
+    auto reached = [](int64_t results, uint64_t data, uint64_t halo) {
+      return std::min(static_cast<uint64_t>(results), data + halo);
+    };
+    const uint64_t window =
+        reached(units.rows, own.rows, geometry.h.phases[slice.rowPhase].halo) *
+        reached(units.cols, own.cols, geometry.w.phases[slice.colPhase].halo);
+    // Products outside the results are dropped before they reach a bank.
+    const uint64_t results = units.rows * units.cols;
+    return slice.kernels *
+           machine::scatterSlice(
+               machine, variant, times.of(units.lanes, slice.taps, q),
+               machine::expectedBankSums(machine, q * results / positions,
+                                         window, slice.taps),
+               window);
+  }
+
+  const TileProblem &problem;
+  const UnitClass &units;
+  double full;
+  ScatterTimes &times;
+  const machine::Description &machine;
+  machine::TileGeometry geometry;
+  uint64_t stride, passes, images;
+};
+
+} // namespace
+
+ScatterSums scatterSums(const TileProblem &problem, const TilePlan &plan,
+                        int64_t units, ScatterTimes &times,
+                        const machine::Description &machine) {
+  const ScatterProblem &scatter = *problem.scatter;
+  const double full = fullness(problem, plan, units);
+  std::vector<UnitClass> classes = unitClasses(plan, machine);
+  std::vector<ClassTimes> byClass;
+  for (const UnitClass &own : classes)
+    byClass.emplace_back(problem, plan, own, full, times, machine);
+  std::vector<std::vector<int64_t>> sums;
+  for (size_t i = 0; i < scatter.slices.size(); ++i) {
+    int64_t first = channelsOf(problem, i).first;
+    std::vector<int64_t> own{0};
+    for (size_t c = 0; c < scatter.slices[i].size(); ++c) {
+      int64_t cycles = 0;
+      for (const ClassTimes &units : byClass)
+        cycles =
+            std::max(cycles, units.channel(scatter.slices[i][c],
+                                           first + static_cast<int64_t>(c)));
+      own.push_back(own.back() + cycles);
+    }
+    sums.push_back(std::move(own));
+  }
+  return sums;
+}
+
+} // namespace ashlar::analysis
