@@ -166,7 +166,11 @@ def entries(machine):
 
 
 def consistent(machine):
-    """The machine with parameters of the sparse cluster that go together."""
+    """The machine with parameters that go together."""
+    # Two magnitudes of one bit less than an operand share a digit.
+    narrow = machine.number("pe.cell_digit_bits") // 2 + 1
+    if machine.number("pe.narrow_bits") > narrow:
+        machine = machine.changed({"pe.narrow_bits": narrow if narrow >= 3 else 0})
     if machine.number("sparse.wm_bytes") % machine.number("sparse.wm_banks"):
         machine = machine.changed({"sparse.wm_banks": 1})
     # Narrow units are some of all units, and narrower than the others.

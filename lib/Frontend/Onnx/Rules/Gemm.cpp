@@ -3,7 +3,7 @@
 // Matrix products.
 
 #include "Factor.h"
-#include "Unread.h"
+#include "Attention/Unread.h"
 #include "lib/Frontend/Onnx/Registry.h"
 
 using namespace ashlar;

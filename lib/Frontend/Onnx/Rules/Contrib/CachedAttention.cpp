@@ -3,8 +3,8 @@
 // Attention of com.microsoft with caches of keys and values, and its rotary
 // positions.
 
-#include "../Heads.h"
-#include "../Unread.h"
+#include "../Attention/Heads.h"
+#include "../Attention/Unread.h"
 
 #include "lib/Frontend/Onnx/Registry.h"
 

@@ -3,7 +3,7 @@
 // Attention of com.microsoft with its projections, and the embedding before it:
 // what optimisers make of encoders like BERT.
 
-#include "../Heads.h"
+#include "../Attention/Heads.h"
 
 #include "lib/Frontend/Onnx/Registry.h"
 
