@@ -2,8 +2,8 @@
 //
 // Matrix products.
 
-#include "Factor.h"
 #include "Attention/Unread.h"
+#include "Factor.h"
 #include "lib/Frontend/Onnx/Registry.h"
 
 using namespace ashlar;
