@@ -46,18 +46,20 @@ function(ashlar_set_shared_tls)
     SKIP_PRECOMPILE_HEADERS ON)
 endfunction()
 
-# LLVM as each executable or shared library wants it: those with the property
-# ASHLAR_STATIC_SUPPORT take what they need of LLVM Option and Support into
-# themselves, all others load the library of all of LLVM. Loading that takes a
-# process 10 ms, more than a small network takes to emulate.
-set(ASHLAR_LLVM
-  "$<IF:$<BOOL:$<TARGET_PROPERTY:ASHLAR_STATIC_SUPPORT>>,LLVMOption,LLVM>")
+# LLVM and MLIR as each executable or shared library wants them. Tools have the
+# property ASHLAR_STATIC_LLVM: they take what they need into themselves. All
+# others load the two libraries of everything, which takes a process 70 ms, more
+# than a small network takes to compile (docs/decisions/tools/2026-11-24-static-llvm.md).
+set(static_llvm $<BOOL:$<TARGET_PROPERTY:ASHLAR_STATIC_LLVM>>)
+set(ASHLAR_LLVM "$<IF:${static_llvm},LLVMOption,LLVM>")
+set(ASHLAR_MLIR "$<IF:${static_llvm},AshlarStaticMLIR,MLIR>")
 
-# ashlar_set_static_support(TARGET): for what links no MLIR.
-function(ashlar_set_static_support target)
-  set_target_properties(${target} PROPERTIES ASHLAR_STATIC_SUPPORT ON)
+# ashlar_set_static_llvm(TARGET)
+function(ashlar_set_static_llvm target)
+  set_target_properties(${target} PROPERTIES ASHLAR_STATIC_LLVM ON)
   # Debian's LLVMSupport names libraries that nothing here calls.
-  target_link_options(${target} PRIVATE LINKER:--as-needed)
+  target_link_options(${target} PRIVATE LINKER:--as-needed
+    LINKER:--gc-sections)
 endfunction()
 
 # What has passes sees the statistics of MLIR's dylib as that was built.
@@ -89,22 +91,26 @@ function(ashlar_add_library name)
 endfunction()
 
 # ashlar_add_mlir_library(NAME SOURCES... [LINK libs...] [DEPENDS targets...])
-# Layers 3 to 5: links the MLIR dylib.
+# Layers 3 to 5: links MLIR.
 function(ashlar_add_mlir_library name)
   cmake_parse_arguments(ARG "" "" "LINK;DEPENDS" ${ARGN})
   ashlar_add_plain_library(${name} ${ARG_UNPARSED_ARGUMENTS}
-    LINK ${ARG_LINK} MLIR DEPENDS ${ARG_DEPENDS})
+    LINK ${ARG_LINK} ${ASHLAR_MLIR} DEPENDS ${ARG_DEPENDS})
   ashlar_set_statistics(${name})
   ashlar_precompile(${name} Mlir)
 endfunction()
 
-# ashlar_add_tool(NAME SOURCES... LINK libs...)
+# ashlar_add_tool(NAME SOURCES... LINK libs... [PLUGINS])
+# PLUGINS: loads plug-ins, which share its LLVM and MLIR.
 function(ashlar_add_tool name)
-  cmake_parse_arguments(ARG "" "" "LINK;DEPENDS" ${ARGN})
+  cmake_parse_arguments(ARG "PLUGINS" "" "LINK;DEPENDS" ${ARGN})
   add_executable(${name} ${ARG_UNPARSED_ARGUMENTS})
   ashlar_set_common(${name})
   ashlar_precompile(${name} Base)
   target_link_libraries(${name} PRIVATE ${ARG_LINK})
+  if(NOT ARG_PLUGINS)
+    ashlar_set_static_llvm(${name})
+  endif()
   set_target_properties(${name} PROPERTIES
     RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/bin)
   if(ARG_DEPENDS)
