@@ -29,8 +29,9 @@ numerics::ScalePolicy getScalePolicy(Operation *op) {
 }
 
 bool isMovement(Operation *op) {
-  return isa<nn::ReshapeOp, nn::SliceOp, nn::ConcatOp, nn::TransposeOp,
-             nn::PadOp, nn::BroadcastOp, nn::GatherOp, nn::Im2ColOp>(op);
+  return isa<nn::ReshapeOp, nn::SliceOp, nn::ConcatOp, nn::InterleaveOp,
+             nn::TransposeOp, nn::PadOp, nn::BroadcastOp, nn::GatherOp,
+             nn::Im2ColOp>(op);
 }
 
 EncodeEvents::EncodeEvents(func::FuncOp function) {

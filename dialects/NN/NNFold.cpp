@@ -40,6 +40,12 @@ OpFoldResult ConcatOp::fold(FoldAdaptor) {
   return {};
 }
 
+OpFoldResult InterleaveOp::fold(FoldAdaptor) {
+  if (getInputs().size() == 1 && getInputs()[0].getType() == getType())
+    return getInputs()[0];
+  return {};
+}
+
 OpFoldResult SliceOp::fold(FoldAdaptor) {
   // Equal shapes with unit steps admit no other start.
   return foldIdentity(*this, allEqual(getSteps(), 1));

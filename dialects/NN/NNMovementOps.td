@@ -38,6 +38,36 @@ def NN_ConcatOp : NN_Op<"concat"> {
   let hasFolder = 1;
 }
 
+def NN_InterleaveOp : NN_Op<"interleave"> {
+  let summary = "elements of several tensors by turns";
+  let description = [{
+    Operand p holds one phase of the result: with the numbers p_d of p in the
+    mixed base of `factors`, the last dimension fastest,
+    `y[i_0 * factors[0] + p_0, ...] = x_p[i_0, ...]`. A transposed convolution
+    and a pixel shuffle are convolutions for each phase, interleaved.
+
+    Constraints:
+    - interleave_c1: as many operands as the product of the factors, all of one
+      shape; a factor for each dimension, none less than 1.
+    - interleave_c2: dim(y, d) = dim(x, d) * factors[d].
+
+    Example:
+    ```mlir
+    %0 = nn.interleave %even, %odd {factors = array<i64: 1, 2>} : (tensor<3x4xf32>, tensor<3x4xf32>) -> tensor<3x8xf32>
+    ```
+  }];
+  let arguments = (ins Variadic<NN_Tensor>:$inputs,
+                       DenseI64ArrayAttr:$factors);
+  let results = (outs NN_Tensor:$y);
+  let assemblyFormat = "$inputs attr-dict `:` functional-type(operands, results)";
+  let hasVerifier = 1;
+  let hasFolder = 1;
+  let extraClassDeclaration = [{
+    /// The first index of phase \p phase in every dimension of the result.
+    llvm::SmallVector<int64_t> startOf(int64_t phase);
+  }];
+}
+
 def NN_SliceOp : NN_MoveOp<"slice",
     (ins DenseI64ArrayAttr:$starts, DenseI64ArrayAttr:$steps)> {
   let summary = "regular sub-box of a tensor";

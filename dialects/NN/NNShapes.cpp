@@ -294,6 +294,26 @@ ShapeOr ashlar::nn::inferConcat(llvm::ArrayRef<Shape> inputs, int64_t axis) {
   return result;
 }
 
+ShapeOr ashlar::nn::inferInterleave(llvm::ArrayRef<Shape> inputs,
+                                    ShapeRef factors) {
+  if (inputs.empty() || inputs.front().size() != factors.size())
+    return fail("factors have {0} entries, expected one for each dimension",
+                factors.size());
+  Shape result = inputs.front();
+  int64_t phases = 1;
+  for (auto [dim, factor] : llvm::enumerate(factors))
+    if (factor < 1 || llvm::MulOverflow(phases, factor, phases) ||
+        llvm::MulOverflow(result[dim], factor, result[dim]))
+      return fail("factor {0} of dimension {1} is out of range", factor, dim);
+  if (phases != static_cast<int64_t>(inputs.size()))
+    return fail("{0} operands, expected {1}", inputs.size(), phases);
+  for (const Shape &shape : inputs.drop_front())
+    if (shape != inputs.front())
+      return fail("operands {0} and {1} do not interleave",
+                  shapeToString(inputs.front()), shapeToString(shape));
+  return result;
+}
+
 ShapeOr ashlar::nn::inferPad(ShapeRef x, ShapeRef low, ShapeRef high,
                              ShapeRef interior) {
   if (low.size() != x.size() || high.size() != x.size() ||

@@ -58,6 +58,7 @@ llvm::Error checkBroadcastTo(ShapeRef from, ShapeRef to);
 /// `axes` strictly increasing.
 ShapeOr inferReduce(ShapeRef x, ShapeRef axes, bool keepdims);
 ShapeOr inferConcat(llvm::ArrayRef<Shape> inputs, int64_t axis);
+ShapeOr inferInterleave(llvm::ArrayRef<Shape> inputs, ShapeRef factors);
 ShapeOr inferPad(ShapeRef x, ShapeRef low, ShapeRef high, ShapeRef interior);
 ShapeOr inferTranspose(ShapeRef x, ShapeRef perm);
 ShapeOr inferGather(ShapeRef x, int64_t axis, ShapeRef indices);

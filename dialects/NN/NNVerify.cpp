@@ -187,6 +187,22 @@ LogicalResult ConcatOp::verify() { // concat_c1, concat_c2
   return checkResult(*this, inferConcat(shapes, getAxis()));
 }
 
+LogicalResult InterleaveOp::verify() { // interleave_c1, interleave_c2
+  SmallVector<Shape> shapes;
+  for (Value input : getInputs())
+    shapes.emplace_back(shapeOf(input));
+  return checkResult(*this, inferInterleave(shapes, getFactors()));
+}
+
+SmallVector<int64_t> InterleaveOp::startOf(int64_t phase) {
+  SmallVector<int64_t> start(getFactors().size(), 0);
+  for (size_t dim = start.size(); dim-- > 0;) {
+    start[dim] = phase % getFactors()[dim];
+    phase /= getFactors()[dim];
+  }
+  return start;
+}
+
 LogicalResult SliceOp::verify() { // slice_c1, slice_c2
   return check(*this, checkSlice(shapeOf(getX()), getStarts(), getSteps(),
                                  shapeOf(getY())));

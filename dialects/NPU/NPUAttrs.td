@@ -122,7 +122,7 @@ def NPU_MemoryAttr : NPU_Attr<"Memory", "memory"> {
   let description = [{
     One of `sb`, the byte offset in every partition, and `dram`, the reason why
     the result is not resident. `part` says that it is in the memory of the
-    concatenation that is its only reader: its first channel there. `form` is that
+    concatenation or interleave that is its only reader: its first channel there. `form` is that
     of a feature map that is compressed in DRAM; without it the map is dense.
 
     Example: `#npu.memory<sb = 4096>`, `#npu.memory<dram = "graph output">`

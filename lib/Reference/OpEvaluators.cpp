@@ -191,6 +191,26 @@ Tensor evalConcat(nn::ConcatOp op, Operands operands) {
   return result;
 }
 
+Tensor evalInterleave(nn::InterleaveOp op, Operands operands) {
+  Tensor result(typeOf(op.getY()), shapeOf(op.getY()));
+  const auto strides = rowMajorStrides(result.shape);
+  const auto inner = rowMajorStrides(operands[0]->shape);
+  for (auto [phase, x] : llvm::enumerate(operands)) {
+    const auto start = op.startOf(static_cast<int64_t>(phase));
+    for (int64_t i = 0, e = x->size(); i < e; ++i) {
+      int64_t to = 0;
+      for (size_t d = 0; d < start.size(); ++d)
+        to += (i / inner[d] % x->shape[d] * op.getFactors()[d] + start[d]) *
+              strides[d];
+      if (result.isFloat())
+        result.floats[to] = x->floats[i];
+      else
+        result.ints[to] = x->ints[i];
+    }
+  }
+  return result;
+}
+
 Tensor evalBatchNorm(nn::BatchNormOp op, Operands operands) {
   const Tensor &x = *operands[0];
   Tensor result(x.type, x.shape);
@@ -255,6 +275,8 @@ std::optional<Tensor> evalMovement(Operation *op, Operands operands) {
   ArrayRef<int64_t> out = shapeOf(op->getResult(0));
   if (auto concat = dyn_cast<nn::ConcatOp>(op))
     return evalConcat(concat, operands);
+  if (auto interleave = dyn_cast<nn::InterleaveOp>(op))
+    return evalInterleave(interleave, operands);
   if (isa<nn::ReshapeOp>(op)) {
     Tensor result = x;
     result.shape.assign(out.begin(), out.end());

@@ -50,6 +50,16 @@ def _pad(attrs, arrays, shape):
     return np.pad(x[crop], widths, mode=mode)
 
 
+def _interleave(attrs, arrays, shape):
+    """Array number p holds the elements from index p on (in the mixed base of
+    the factors), one in so many."""
+    factors = attrs["factors"]
+    result = np.empty(shape, arrays[0].dtype)
+    for phase, x in zip(np.ndindex(*factors), arrays):
+        result[tuple(slice(p, None, f) for p, f in zip(phase, factors))] = x
+    return result
+
+
 MOVES = {
     "reshape": lambda attrs, arrays, shape: arrays[0].reshape(shape),
     "transpose": lambda attrs, arrays, shape: arrays[0].transpose(attrs["perm"]),
@@ -58,6 +68,7 @@ MOVES = {
     "gather": lambda attrs, arrays, shape: np.take(
         arrays[0], attrs["indices"], axis=attrs["axis"]).reshape(shape),
     "concat": lambda attrs, arrays, shape: np.concatenate(arrays, attrs["axis"]),
+    "interleave": _interleave,
     "slice": _slice,
     "pad": _pad,
 }
@@ -105,6 +116,8 @@ def _keeps_axis(op, attrs, parts, fmt, shape):
         return attrs["axis"] != own.axis or (
             own.block > 0 and all(p.shape[own.axis] % length == 0
                                   for p in parts[:-1]))
+    if op == "interleave":
+        return attrs["factors"][own.axis] == 1 and own.block != -1
     if op == "slice":
         steps = attrs.get("steps") or [1] * len(shape)
         whole = parts[0].shape[own.axis] == shape[own.axis]

@@ -250,6 +250,7 @@ def check_movement(rng):
         ("reshape", {}, [x], (1, 32, 24), 1),
         ("concat", {"axis": 1}, [x, x], (1, 64, 4, 6), 1),
         ("concat", {"axis": 3}, [x, x], (1, 32, 4, 12), 1),
+        ("interleave", {"factors": [1, 1, 1, 2]}, [x, x], (1, 32, 4, 12), 1),
         ("pad", {"low": [0, 0, 1, 0], "high": [0, 0, 0, 2]}, [x], (1, 32, 5, 8), 1),
         ("gather", {"axis": 2, "indices": [3, 0, 0]}, [x], (1, 32, 3, 6), 1)]
     for op, attrs, parts, shape, axis in cases:

@@ -33,17 +33,24 @@ llvm::Expected<View> resultView(Operation *op, int64_t offset,
                            storedShape(shapeOf(value), lanesOf(value)), axis,
                            offset, machine);
   };
-  std::optional<int64_t> part = npu::partOf(op);
-  if (!part)
+  if (!npu::partOf(op))
     return dense(result);
-  Operation *whole = soleReader(result);
-  if (!whole || axis < 0)
+  const auto reads = readsOf(result);
+  auto whole = reads.size() == 1
+                   ? dyn_cast<npu::DmaMoveOp>(reads.front()->getOwner())
+                   : npu::DmaMoveOp();
+  std::optional<PartPlace> place =
+      whole && axis >= 0 ? placeOfPart(whole, reads.front()->getOperandNumber())
+                         : std::nullopt;
+  if (!place)
     return makeError(support::ErrorClass::Internal,
                      "is marked as a part of a concatenation, but not read by "
                      "one alone");
-  Region region = Region::whole(shapeOf(result));
-  region.start[axis] = *part;
-  return dense(whole->getResult(0)).slice(region, machine);
+  View view = dense(whole.getY())
+                  .slice({place->start, Shape(shapeOf(result))}, machine);
+  for (auto [stride, step] : llvm::zip(view.strides, place->step))
+    stride *= step;
+  return view;
 }
 
 npu::Layout layoutOf(const View &view, const Lanes &lanes,

@@ -10,6 +10,7 @@
 #include "llvm/Support/MathExtras.h"
 
 #include <limits>
+#include <numeric>
 
 using namespace mlir;
 
@@ -26,44 +27,79 @@ bool isView(Operation *op) {
   return npu::isAliased(op) && op->getNumOperands() == 1;
 }
 
-bool joinsChannels(npu::DmaMoveOp op) {
-  auto result = shapeOf(op.getY());
-  if (op.getFill() || result.size() < 2 ||
+std::optional<PartPlace> placeOfPart(npu::DmaMoveOp whole, unsigned operand) {
+  auto result = shapeOf(whole.getY());
+  Value input = whole.getInputs()[operand];
+  auto shape = shapeOf(input);
+  if (shape.size() != result.size() || operand >= whole.getPatterns().size() ||
+      converts(input, whole.getY()))
+    return std::nullopt;
+  auto pattern = *npu::AccessPattern::fromArray(
+      cast<DenseI64ArrayAttr>(whole.getPatterns()[operand]).asArrayRef());
+  if (pattern.operand != static_cast<int64_t>(operand) ||
+      llvm::any_of(pattern.sourceStart, [](int64_t at) { return at != 0; }))
+    return std::nullopt;
+  PartPlace place{pattern.resultStart, Shape(result.size(), 1)};
+  Shape moved(result.size(), 1);
+  for (const npu::PatternDim &dim : pattern.dims) {
+    if (dim.extent == 1)
+      continue;
+    if (dim.sourceAxis != dim.resultAxis || dim.sourceStep != 1 ||
+        moved[dim.resultAxis] != 1)
+      return std::nullopt;
+    moved[dim.resultAxis] = dim.extent;
+    place.step[dim.resultAxis] = dim.resultStep;
+  }
+  if (!llvm::equal(moved, shape))
+    return std::nullopt;
+  return place;
+}
+
+/// True if two parts have no element in common.
+static bool areApart(const PartPlace &a, llvm::ArrayRef<int64_t> aShape,
+                     const PartPlace &b, llvm::ArrayRef<int64_t> bShape) {
+  for (size_t axis = 0; axis < aShape.size(); ++axis) {
+    const int64_t distance = b.start[axis] - a.start[axis];
+    if (distance >= (aShape[axis] - 1) * a.step[axis] + 1 ||
+        -distance >= (bShape[axis] - 1) * b.step[axis] + 1 ||
+        distance % std::gcd(a.step[axis], b.step[axis]) != 0)
+      return true;
+  }
+  return false;
+}
+
+bool joinsInPlace(npu::DmaMoveOp op) {
+  if (op.getFill() || shapeOf(op.getY()).size() < 2 ||
       op.getPatterns().size() != op.getInputs().size())
     return false;
   StorageType type = storageOf(op.getY());
   // What shares an exponent stays together too.
-  int64_t block = type.encoded ? type.format.block : 1;
-  int64_t channels = 0;
-  for (auto [i, attr] : llvm::enumerate(op.getPatterns())) {
-    auto pattern = *npu::AccessPattern::fromArray(
-        cast<DenseI64ArrayAttr>(attr).asArrayRef());
-    Value input = op.getInputs()[i];
-    auto shape = shapeOf(input);
-    llvm::SmallVector<int64_t, 6> start(result.size(), 0);
-    start[1] = channels;
-    if (block < 1 || channels % block != 0 ||
-        pattern.operand != static_cast<int64_t>(i) ||
-        converts(input, op.getY()) || shape.size() != result.size() ||
-        pattern.resultStart != start ||
-        llvm::any_of(pattern.sourceStart, [](int64_t at) { return at != 0; }))
+  const int64_t block = type.encoded ? type.format.block : 1;
+  int64_t elements = 0;
+  llvm::SmallVector<PartPlace, 4> places;
+  for (auto [i, input] : llvm::enumerate(op.getInputs())) {
+    std::optional<PartPlace> place = placeOfPart(op, i);
+    if (!place || block < 1 || place->start[1] % block != 0 ||
+        place->step[1] != 1)
       return false;
-    llvm::SmallVector<int64_t, 6> moved(result.size(), 1);
-    for (const npu::PatternDim &dim : pattern.dims) {
-      if (dim.extent == 1)
-        continue;
-      if (dim.sourceAxis != dim.resultAxis || dim.sourceStep != 1 ||
-          dim.resultStep != 1 || moved[dim.resultAxis] != 1)
+    for (auto [other, before] : llvm::zip(op.getInputs(), places))
+      if (!areApart(*place, shapeOf(input), before, shapeOf(other)))
         return false;
-      moved[dim.resultAxis] = dim.extent;
-    }
-    for (size_t axis = 0; axis < moved.size(); ++axis)
-      if (moved[axis] != shape[axis] ||
-          (axis != 1 && shape[axis] != result[axis]))
-        return false;
-    channels += shape[1];
+    places.push_back(std::move(*place));
+    elements += llvm::product_of(shapeOf(input));
   }
-  return channels == result[1];
+  return elements == llvm::product_of(shapeOf(op.getY()));
+}
+
+bool joinsChannels(npu::DmaMoveOp op) {
+  if (!joinsInPlace(op))
+    return false;
+  auto result = shapeOf(op.getY());
+  return llvm::all_of(op.getInputs(), [&](Value input) {
+    auto shape = shapeOf(input);
+    return shape[0] == result[0] &&
+           llvm::equal(shape.drop_front(2), result.drop_front(2));
+  });
 }
 
 std::optional<npu::AccessPattern> solePattern(npu::DmaMoveOp op) {

@@ -227,6 +227,13 @@ static bool describeMovement(Operation *op, PlanOp &plan) {
         plan.attrs["axis"] = static_cast<int64_t>(concat.getAxis());
         return true;
       })
+      .Case([&](nn::InterleaveOp interleave) {
+        plan.roles.clear();
+        for (unsigned i = 0; i < interleave.getInputs().size(); ++i)
+          plan.roles.push_back("x" + std::to_string(i));
+        plan.attrs["factors"] = toJson(interleave.getFactors());
+        return true;
+      })
       .Case([&](nn::SliceOp slice) {
         plan.attrs["starts"] = toJson(slice.getStarts());
         plan.attrs["steps"] = toJson(slice.getSteps());

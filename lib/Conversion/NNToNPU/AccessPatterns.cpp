@@ -146,6 +146,22 @@ Movement concatPatterns(nn::ConcatOp op) {
   return movement;
 }
 
+Movement interleavePatterns(nn::InterleaveOp op) {
+  Movement movement;
+  for (auto [i, input] : llvm::enumerate(op.getInputs())) {
+    Shape shape = shapeOf(input);
+    AccessPattern pattern = emptyPattern(shape.size(), shape.size());
+    pattern.operand = i;
+    llvm::copy(op.startOf(pattern.operand), pattern.resultStart.begin());
+    for (auto [a, extent] : llvm::enumerate(shape)) {
+      int64_t axis = a;
+      pattern.dims.push_back({extent, axis, 1, axis, op.getFactors()[a]});
+    }
+    movement.patterns.push_back(std::move(pattern));
+  }
+  return movement;
+}
+
 Movement slicePatterns(nn::SliceOp op) {
   Shape source = shapeOf(op.getX()), result = shapeOf(op.getY());
   AccessPattern pattern = emptyPattern(source.size(), source.size());
@@ -367,6 +383,7 @@ std::optional<Movement> movementOf(Operation *op) {
       .Case([](nn::TransposeOp o) -> Result { return transposePatterns(o); })
       .Case([](nn::ReshapeOp o) -> Result { return reshapePatterns(o); })
       .Case([](nn::ConcatOp o) -> Result { return concatPatterns(o); })
+      .Case([](nn::InterleaveOp o) -> Result { return interleavePatterns(o); })
       .Case([](nn::SliceOp o) -> Result { return slicePatterns(o); })
       .Case([](nn::GatherOp o) -> Result { return gatherPatterns(o); })
       .Case([](nn::PadOp o) -> Result { return padPatterns(o); })

@@ -104,7 +104,8 @@ void StoragePlan::visitValue(Value value) {
       entry->second = addEncoding(askedBy(use));
     read[&use] = entry->second;
     Operation *owner = use.getOwner();
-    if (isa<nn::ConcatOp, nn::SliceOp, nn::ReshapeOp, nn::TransposeOp>(owner))
+    if (isa<nn::ConcatOp, nn::InterleaveOp, nn::SliceOp, nn::ReshapeOp,
+            nn::TransposeOp>(owner))
       join(entry->second, stored.lookup(owner->getResult(0)));
     else if (!isNew)
       join(entry->second, addEncoding(askedBy(use)));
@@ -218,7 +219,8 @@ std::optional<int64_t> StoragePlan::getRequiredAxis(OpOperand &use) const {
           return std::nullopt;
         return mapReduceAxis(reduce, *axis);
       })
-      .Case<nn::ConcatOp, nn::SliceOp>([&](auto) { return axis; })
+      .Case<nn::ConcatOp, nn::InterleaveOp, nn::SliceOp>(
+          [&](auto) { return axis; })
       .Case([&](nn::ReshapeOp reshape) {
         // canStoreEncoded has found whole blocks.
         return mapBlocksThroughReshape(shapeOf(reshape.getY()), *axis,
@@ -259,6 +261,9 @@ bool StoragePlan::canStoreEncoded(Operation *op, int64_t axis,
         for (Value input : concat.getInputs())
           extents.push_back(shapeOf(input)[concat.getAxis()]);
         return concatKeepsBlocks(type, concat.getAxis(), extents);
+      })
+      .Case([&](nn::InterleaveOp interleave) {
+        return interleave.getFactors()[axis] == 1;
       })
       .Case([&](nn::SliceOp slice) {
         return sliceKeepsBlocks(type, shapeOf(slice.getX()), slice.getStarts(),

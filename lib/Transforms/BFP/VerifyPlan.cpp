@@ -115,6 +115,9 @@ static bool keepsBlocks(Operation *op, OpOperand &operand, BlockType type,
     return type == resultType &&
            concatKeepsBlocks(type, concat.getAxis(), extents);
   }
+  if (auto interleave = dyn_cast<nn::InterleaveOp>(op))
+    return type == resultType && !type.isWholeTensor() &&
+           interleave.getFactors()[type.getAxis()] == 1;
   if (auto slice = dyn_cast<nn::SliceOp>(op))
     return type == resultType &&
            sliceKeepsBlocks(type, shape, slice.getStarts(), slice.getSteps(),

@@ -121,6 +121,30 @@ struct SinkReshape : OpRewritePattern<UnaryOp> {
   }
 };
 
+// unary(interleave(x...)) -> interleave(unary(x)...), for the same reason.
+struct SinkInterleave : OpRewritePattern<UnaryOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(UnaryOp op,
+                                PatternRewriter &rewriter) const override {
+    auto interleave = op.getX().getDefiningOp<InterleaveOp>();
+    if (!interleave || !op.getX().hasOneUse())
+      return failure();
+    SmallVector<Value> parts;
+    for (Value input : interleave.getInputs())
+      parts.push_back(UnaryOp::create(
+          rewriter, op.getLoc(),
+          RankedTensorType::get(shapeOf(input), op.getType().getElementType()),
+          op.getFunctionAttr(), input, op.getAlphaAttr(), op.getBetaAttr()));
+    Location loc = passedLocation(interleave, op);
+    rewriter
+        .replaceOpWithNewOp<InterleaveOp>(op, op.getType(), parts,
+                                          interleave.getFactors())
+        ->setLoc(loc);
+    return success();
+  }
+};
+
 // f(broadcast(x), y) -> f(x, y) where the result has the same shape anyway.
 struct DropBroadcast : RewritePattern {
   explicit DropBroadcast(MLIRContext *context)
@@ -167,7 +191,8 @@ struct ComposeMovementPass
   void runOnOperation() override {
     RewritePatternSet patterns(&getContext());
     patterns.add<MergeReshapes, MergeTransposes, TransposeToReshape,
-                 MergeSlices, SinkReshape, DropBroadcast>(&getContext());
+                 MergeSlices, SinkReshape, SinkInterleave, DropBroadcast>(
+        &getContext());
     // From the inputs on: what sinks meets the next movement at once. The other
     // way round, each would pass all functions after it by itself.
     GreedyRewriteConfig config;

@@ -22,8 +22,8 @@ namespace {
 
 /// Movement that puts elements elsewhere and adds none.
 bool isPlainMovement(Operation *op) {
-  return isa<ReshapeOp, TransposeOp, BroadcastOp, SliceOp, GatherOp, ConcatOp>(
-      op);
+  return isa<ReshapeOp, TransposeOp, BroadcastOp, SliceOp, GatherOp, ConcatOp,
+             InterleaveOp>(op);
 }
 
 bool isElementwise(Operation *op) {

@@ -59,7 +59,14 @@ void nn::buildSimplifyPipeline(OpPassManager &module) {
 
 void nn::buildFoldPipeline(OpPassManager &module, const FoldOptions &options) {
   OpPassManager &manager = module.nest<func::FuncOp>();
-  // After simplify, which has made constant what can be.
+  // After simplify, which has made constant what can be; it leaves data movement
+  // of constants.
+  SplitShufflesOptions shuffles;
+  shuffles.rows = options.arrayRows;
+  shuffles.columns = options.arrayColumns;
+  shuffles.queues = options.copyQueues;
+  manager.addPass(createSplitShuffles(shuffles));
+  manager.addPass(createFoldConstants());
   manager.addPass(createLowerDynamicConv());
   // After simplify, which knows where; before the last constant folding.
   LowerCompositesOptions composites;

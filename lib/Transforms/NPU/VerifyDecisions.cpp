@@ -330,7 +330,7 @@ LogicalResult checkShared(Operation *op) {
   Value result = op->getResult(0);
   auto whole = dyn_cast_or_null<DmaMoveOp>(analysis::soleReader(result));
   if (!analysis::isProduct(op) || !whole || !isAliased(whole) ||
-      !analysis::joinsChannels(whole) ||
+      !analysis::joinsInPlace(whole) ||
       *part + shapeOf(result)[1] > shapeOf(whole.getY())[1])
     return op->emitOpError()
            << "is not a part of a concatenation in its memory";

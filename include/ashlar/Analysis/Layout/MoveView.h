@@ -21,8 +21,23 @@ bool isView(mlir::Operation *op);
 /// nothing.
 std::optional<npu::AccessPattern> solePattern(npu::DmaMoveOp op);
 
-/// True if a data movement concatenates its operands along channels and
-/// converts nothing, so that a position keeps its values.
+/// Where an operand of a data movement lies in its result: element i of an axis
+/// at `start + i * step`.
+struct PartPlace {
+  Shape start, step;
+};
+
+/// The place of operand \p operand if all of it is moved, each axis to itself,
+/// and nothing is converted.
+std::optional<PartPlace> placeOfPart(npu::DmaMoveOp whole, unsigned operand);
+
+/// True if the operands of a data movement are all of its result, side by side:
+/// a concatenation or an interleave whose parts may be written where they
+/// belong. Blocks stay whole.
+bool joinsInPlace(npu::DmaMoveOp op);
+
+/// True if it joins them along channels alone, so that a position keeps its
+/// values.
 bool joinsChannels(npu::DmaMoveOp op);
 
 /// The result of `op` as a view of its operand in SB: same partitions, other

@@ -198,16 +198,42 @@ def FlattenToConv : NNPass<"ashlar-nn-flatten-to-conv"> {
 }
 
 def LowerConvTranspose : NNPass<"ashlar-nn-lower-conv-transpose"> {
-  let summary = "lower conv_transpose to pad and conv";
+  let summary = "lower conv_transpose to convolutions";
   let description = [{
     A transposed convolution is a convolution with stride one over the input
     with `stride - 1` zeros between its elements, with weights mirrored in space
-    and input and output channels exchanged within each group. Padding that conv
-    cannot express (negative) becomes part of the nn.pad. Weights need not be
+    and input and output channels exchanged within each group. Elements of the
+    result that are a multiple of the stride apart meet the same taps, so that
+    each phase is a convolution over the input itself: with up to 64 phases
+    that all have taps, the result is their nn.interleave. Otherwise the zeros
+    are those of an nn.pad. Padding that conv cannot express (negative) becomes an
+    nn.pad as well. Weights need not be
     constant; for constant ones fold-constants removes the data movement.
   }];
   let statistics = [
     Statistic<"lowered", "lowered", "transposed convolutions lowered">
+  ];
+}
+
+def SplitShuffles : NNPass<"ashlar-nn-split-shuffles"> {
+  let summary = "a convolution for each phase of a pixel shuffle";
+  let description = [{
+    A pixel shuffle (depth_to_space: reshape, transpose, reshape) spreads groups
+    of channels over space. Where a convolution with constant weights makes them,
+    alone or through functions of one element, it becomes one convolution for
+    each phase of the result and their nn.interleave: products write into it
+    directly, so that no element is moved. Taken if the copies would take longer
+    than what the array loses because fewer channels fill its `columns` worse.
+  }];
+  let options = [
+    Option<"rows", "rows", "int64_t", "128",
+           "rows of the multiplier array">,
+    Option<"columns", "columns", "int64_t", "64",
+           "columns of the multiplier array">,
+    Option<"queues", "queues", "int64_t", "3", "queues that copy">
+  ];
+  let statistics = [
+    Statistic<"split", "split", "shuffles that became interleaves">
   ];
 }
 

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Concatenations along channels without a copy. Products write their channels
-// into the memory of the concatenation that alone reads them. The first operand
-// may be any result that stays: what follows it is written after its channels,
-// in memory that it gets from the start, and its other readers never see it. So
-// a chain of concatenations that each add to the one before (dense blocks)
-// grows in one place.
+// Concatenations along channels, and interleaved maps, without a copy. Products
+// write into the memory of the movement that alone reads them. The first
+// operand of a concatenation may be any result that stays: what follows it is
+// written after its channels, in memory that it gets from the start, and its
+// other readers never see it. So a chain of concatenations that each add to the
+// one before (dense blocks) grows in one place.
 
 #include "MemoryPlanner.h"
 
@@ -42,14 +42,13 @@ bool Planner::canGrow(const OpPlan &plan, Value value) const {
          source->model.resultAxis == plan.model.resultAxis;
 }
 
-/// True if a concatenation is one of whole results along channels that products
-/// can write in place.
+/// True if a movement joins whole results that products can write in place.
 bool Planner::canJoin(const OpPlan &plan) const {
   auto concat = dyn_cast<DmaMoveOp>(plan.op);
   if (!joins || !concat || concat.getInputs().size() < 2 || !plan.resident ||
       plan.model.homeLanes.folded() || plan.model.resultAxis != 1 ||
       bfp::getScalePolicy(plan.op).isStateful() ||
-      !analysis::joinsChannels(concat))
+      !analysis::joinsInPlace(concat))
     return false;
   return !plan.model.resultType.encoded ||
          analysis::drainEncodes(plan.model.resultType,
@@ -64,19 +63,20 @@ void Planner::shareConcat(size_t index) {
     return;
   auto concat = cast<DmaMoveOp>(plan.op);
   llvm::SmallVector<size_t, 4> sources;
-  llvm::SmallVector<int64_t, 4> starts{0};
-  for (Value input : concat.getInputs()) {
+  llvm::SmallVector<int64_t, 4> starts;
+  for (auto [i, input] : llvm::enumerate(concat.getInputs())) {
     auto found = indexOf.find(input.getDefiningOp());
     if (found == indexOf.end())
       return;
     sources.push_back(found->second);
-    starts.push_back(starts.back() + analysis::shapeOf(input)[1]);
+    starts.push_back(analysis::placeOfPart(concat, i)->start[1]);
   }
   bool grows = false;
   for (auto [i, input] : llvm::enumerate(concat.getInputs())) {
     if (canBePart(plan, input, starts[i]))
       continue;
-    grows = i == 0 && canGrow(plan, input);
+    grows = i == 0 && starts[i] == 0 && analysis::joinsChannels(concat) &&
+            canGrow(plan, input);
     if (!grows)
       return;
   }
