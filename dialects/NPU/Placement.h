@@ -18,6 +18,11 @@ inline constexpr llvm::StringLiteral kBanksApartAttr = "npu.banks_apart";
 inline constexpr llvm::StringLiteral kBanksDecisionAttr =
     "ashlar.decision.banks";
 
+/// Of a module: which choices were not made by whole programs, and why; a
+/// decision for reports.
+inline constexpr llvm::StringLiteral kComparisonsDecisionAttr =
+    "ashlar.decision.comparisons";
+
 } // namespace ashlar::npu
 
 #endif // ASHLAR_DIALECTS_NPU_PLACEMENT_H

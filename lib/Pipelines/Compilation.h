@@ -7,6 +7,7 @@
 #ifndef ASHLAR_LIB_PIPELINES_COMPILATION_H
 #define ASHLAR_LIB_PIPELINES_COMPILATION_H
 
+#include "ComparisonBudget.h"
 #include "MeasureClusters.h"
 #include "PhaseFile.h"
 #include "ashlar/Analysis/Module/NumericPlan.h"
@@ -29,6 +30,12 @@ inline mlir::DictionaryAttr banksDecisionOf(mlir::ModuleOp module) {
   return module->getAttrOfType<mlir::DictionaryAttr>(npu::kBanksDecisionAttr);
 }
 
+/// Which choices whole programs did not make, if any.
+inline mlir::DictionaryAttr comparisonsDecisionOf(mlir::ModuleOp module) {
+  return module->getAttrOfType<mlir::DictionaryAttr>(
+      npu::kComparisonsDecisionAttr);
+}
+
 /// What choose-cluster is told.
 struct ClusterChoice {
   std::string mode;
@@ -44,16 +51,17 @@ struct Tried {
 
   /// The cycles of the program; it is run once.
   llvm::Expected<const NetworkCycles *>
-  cycles(llvm::ArrayRef<HostTensor> sample);
+  cycles(ComparisonBudget &budget, llvm::ArrayRef<HostTensor> sample);
 
-private:
+  /// Once it was run.
   std::optional<NetworkCycles> known;
 };
 
 class Compilation {
 public:
   Compilation(const CompileOptions &options, mlir::MLIRContext &context)
-      : options(options), context(context) {}
+      : options(options), context(context),
+        budget(std::make_shared<ComparisonBudget>(options.comparedWork)) {}
 
   llvm::Expected<CompileResult> run();
 
@@ -82,7 +90,9 @@ private:
   }
   llvm::Error chooseFolds(mlir::ModuleOp before);
   llvm::Expected<int64_t> cyclesFrom(mlir::ModuleOp module, Phase next,
-                                     llvm::StringRef foldOnly);
+                                     llvm::StringRef foldOnly,
+                                     std::shared_ptr<ComparisonBudget> of);
+  llvm::Expected<NetworkCycles> cyclesOfResult();
   llvm::Expected<Tried> tryClusters(const ClusterChoice &choice);
   llvm::Expected<Tried> tryPredicted(ClusterChoice &choice);
   llvm::Expected<Tried> tryLayouts(ClusterChoice &choice);
@@ -90,6 +100,8 @@ private:
   llvm::Expected<bool> measureChoices();
   void finishWith(CompileResult best, double binding);
   llvm::Expected<Tried> tryBanks(const ClusterChoice &choice, Tried dense);
+  llvm::Expected<Tried> tryFirst(ClusterChoice &choice);
+  llvm::Expected<std::optional<Tried>> tryOther(const ClusterChoice &choice);
   llvm::Expected<Tried> runTrial(const ClusterChoice &choice,
                                  mlir::ModuleOp module, Phase next);
   llvm::Error runPhase(Phase phase);
@@ -107,7 +119,7 @@ private:
   llvm::Error bind();
   npu::ChooseClusterOptions clusterOptions() const;
   llvm::Error assign();
-  llvm::Error generate();
+  llvm::Error generate(std::optional<uint64_t> most = {});
   llvm::Error measureMaps();
   void setProfile();
   llvm::Error assemble();
@@ -117,6 +129,8 @@ private:
 
   const CompileOptions &options;
   mlir::MLIRContext &context;
+  /// Of all programs that are compared.
+  std::shared_ptr<ComparisonBudget> budget;
   machine::Description machine;
   CompileResult result;
   /// Of all programs that are compared.
@@ -126,16 +140,19 @@ private:
   mlir::OwningOpRef<mlir::ModuleOp> bound;
   /// Where a trial keeps the module after assign.
   mlir::OwningOpRef<mlir::ModuleOp> assigned;
-  bool isBound = false;          ///< bind() is done
-  int first = 0;                 ///< Number of the phase to start with.
-  bool trial = false;            ///< one of the compilations that are compared
-  std::string dataName = "data"; ///< of resources that hold constants
-  std::string foldOnly;          ///< the fold to take, or empty
+  bool isBound = false;   ///< bind() is done
+  int first = 0;          ///< Number of the phase to start with.
+  bool trial = false;     ///< one of the compilations that are compared
+  bool mayGiveUp = false; ///< a program that is not needed
+  std::optional<NetworkCycles> timed; ///< of the program, if it was run
+  std::string dataName = "data";      ///< of resources that hold constants
+  std::string foldOnly;               ///< the fold to take, or empty
   std::string clusters = options.sparse.mode; ///< of choose-cluster
   bool scatter = true;                        ///< auto may use scatter mode
   bool keepLarge = true;                      ///< option of spread-maps
   bool banksApart = false; ///< results lie in other banks than operands
-  mlir::DictionaryAttr banksDecision; ///< why, once it was compared
+  mlir::DictionaryAttr banksDecision;       ///< why, once it was compared
+  mlir::DictionaryAttr comparisonsDecision; ///< what was not compared
   std::string denseReason;
   std::string measured; ///< option of choose-cluster
 };

@@ -186,15 +186,28 @@ static WeightForm weightFormOf(llvm::StringRef name) {
       .Default(WeightForm::Auto);
 }
 
-llvm::Error Compilation::generate() {
+/// What was found of the whole program before there was one.
+static std::string decisionsOfModule(ModuleOp module) {
+  return joinDecisions(programDecision(banksDecisionOf(module)),
+                       programDecision(comparisonsDecisionOf(module)));
+}
+
+/// \p most: instructions after which the program is given up.
+llvm::Error Compilation::generate(std::optional<uint64_t> most) {
   // The operations that carry the decisions leave with the conversion.
   result.decisionsJson = collectDecisions(*result.module);
-  const std::string placement =
-      programDecision(banksDecisionOf(*result.module));
+  const std::string ofModule = decisionsOfModule(*result.module);
+  if (!most && mayGiveUp)
+    most = budget->mostInstructions();
+  InstructionLimit limit{most.value_or(0)};
   if (llvm::Error error =
           convertNPUToISA(*result.module, &result.weights,
-                          weightFormOf(options.weightCompression), dataName))
+                          weightFormOf(options.weightCompression), dataName,
+                          most ? &limit : nullptr)) {
+    if (limit.exceeded)
+      budget->giveUp();
     return error;
+  }
   if (options.afterPass)
     options.afterPass(createConvertNPUToISAPass()->getArgument(),
                       *result.module);
@@ -210,7 +223,7 @@ llvm::Error Compilation::generate() {
     return error;
   result.decisionsJson = joinDecisions(
       joinDecisions(result.decisionsJson, collectDecisions(*result.module)),
-      placement);
+      ofModule);
   return assemble();
 }
 
@@ -225,6 +238,10 @@ llvm::Error Compilation::assemble() {
   program->numericPlanJson = result.numericPlanJson;
   program->decisionsJson = result.decisionsJson;
   result.program = std::move(*program);
+  uint64_t constantBytes = 0;
+  for (const container::Segment &segment : result.program->constants)
+    constantBytes += segment.bytes.size();
+  budget->addProgram(result.program->nodeOfInstruction.size(), constantBytes);
   return llvm::Error::success();
 }
 
@@ -369,6 +386,9 @@ llvm::Error Compilation::assign() {
     (*result.module)->setAttr(npu::kBanksApartAttr, UnitAttr::get(&context));
   if (banksDecision)
     (*result.module)->setAttr(npu::kBanksDecisionAttr, banksDecision);
+  if (comparisonsDecision)
+    (*result.module)
+        ->setAttr(npu::kComparisonsDecisionAttr, comparisonsDecision);
   if (!denseReason.empty())
     (*result.module)
         ->setAttr(npu::kDenseReasonAttr,
@@ -492,9 +512,8 @@ llvm::Expected<CompileResult> Compilation::run() {
     if (llvm::Error error = assemble())
       return error;
   if (options.stopAfter != Phase::Emit)
-    result.decisionsJson =
-        joinDecisions(collectDecisions(*result.module),
-                      programDecision(banksDecisionOf(*result.module)));
+    result.decisionsJson = joinDecisions(collectDecisions(*result.module),
+                                         decisionsOfModule(*result.module));
   return std::move(result);
 }
 

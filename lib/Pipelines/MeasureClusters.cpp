@@ -44,13 +44,16 @@ llvm::Expected<NetworkCycles> cyclesOf(const container::Program &program,
       *loaded, how.functional ? sample : llvm::ArrayRef<HostTensor>(), how);
   if (!timed)
     return timed.takeError();
-  NetworkCycles cycles{timed->totalCycles, {}, 0};
+  NetworkCycles cycles{timed->totalCycles, {}, 0, 0};
   for (const emulator::QueueStats &queue : timed->queues)
     cycles.bankWaits = std::max(
         cycles.bankWaits,
         queue.stall[static_cast<size_t>(emulator::StallCause::SbBusy)]);
   for (auto [node, stats] : llvm::zip(program.nodes, timed->nodes))
     cycles.nodes[node.name] += stats.cycles;
+  if (how.functional)
+    for (const emulator::NodeStats &node : timed->nodes)
+      cycles.multiplications += node.macs;
   return cycles;
 }
 

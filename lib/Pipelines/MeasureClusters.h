@@ -31,6 +31,7 @@ struct NetworkCycles {
   /// Cycles that the queue which waited longest for banks of the state buffer
   /// did so.
   uint64_t bankWaits = 0;
+  uint64_t multiplications = 0; ///< that were executed on a sample
 };
 
 /// Reason of layers on the array in a program that is compared with one that

@@ -23,15 +23,37 @@ namespace ashlar::pipelines {
 /// placement is tried: one in 32.
 static constexpr uint64_t kBankWaits = 32;
 
+/// What was not compared, as decisions name it.
+static constexpr llvm::StringLiteral kMapsCompared =
+                                         "feature maps without compression",
+                                     kFoldsCompared =
+                                         "convolutions without folds",
+                                     kLayoutsCompared =
+                                         "large feature maps in DRAM",
+                                     kBanksCompared = "results in other banks",
+                                     kScatterCompared = "no scatter mode",
+                                     kArrayCompared = "no sparse cluster";
+
+/// Cycles of the program of `result`.
+llvm::Expected<NetworkCycles> Compilation::cyclesOfResult() {
+  auto cycles = cyclesOf(*result.program, options.sparse.sample);
+  if (cycles)
+    budget->addRun(cycles->multiplications);
+  return cycles;
+}
+
 /// Emits the program with compressed feature maps and without, and keeps the
 /// one of fewer cycles.
 llvm::Error Compilation::measureMaps() {
   OwningOpRef<ModuleOp> dense = result.module->clone();
   if (llvm::Error error = generate())
     return error;
-  auto compressed = cyclesOf(*result.program, options.sparse.sample);
+  if (!budget->allowsAgain(kMapsCompared))
+    return llvm::Error::success();
+  auto compressed = cyclesOfResult();
   if (!compressed)
     return compressed.takeError();
+  timed = *compressed;
   CompileResult kept = std::move(result);
   result = CompileResult();
   result.numericPlanJson = kept.numericPlanJson;
@@ -41,15 +63,21 @@ llvm::Error Compilation::measureMaps() {
       op.setMemoryAttr(memory.withForm({}));
   });
   OwningOpRef<ModuleOp> again = result.module->clone();
-  if (llvm::Error error = generate())
-    return error;
-  auto plain = cyclesOf(*result.program, options.sparse.sample);
+  if (llvm::Error error = generate(budget->mostAgain())) {
+    if (!budget->wasGivenUp(kMapsCompared))
+      return error;
+    llvm::consumeError(std::move(error));
+    result = std::move(kept);
+    return llvm::Error::success();
+  }
+  auto plain = cyclesOfResult();
   if (!plain)
     return plain.takeError();
   if (compressed->total < plain->total) {
     result = std::move(kept);
     return llvm::Error::success();
   }
+  timed = *plain;
   // The reason has to be in the decisions of the program that stays.
   const std::string reason =
       llvm::formatv("the whole network takes {0} cycles with compressed maps, "
@@ -67,7 +95,8 @@ llvm::Error Compilation::measureMaps() {
   result.times = std::move(kept.times);
   result.decisionsJson = joinDecisions(
       joinDecisions(collectDecisions(*again), collectDecisions(*result.module)),
-      programDecision(banksDecisionOf(*again)));
+      joinDecisions(programDecision(banksDecisionOf(*again)),
+                    programDecision(comparisonsDecisionOf(*again))));
   result.program->decisionsJson = result.decisionsJson;
   return llvm::Error::success();
 }
@@ -87,14 +116,16 @@ static bool mayLeaveFolds(ModuleOp module) {
 
 /// Cycles of the program that the phases from `next` on make of a copy of
 /// `module`; -1 if it does not fit.
-llvm::Expected<int64_t> Compilation::cyclesFrom(ModuleOp module, Phase next,
-                                                llvm::StringRef only) {
+llvm::Expected<int64_t>
+Compilation::cyclesFrom(ModuleOp module, Phase next, llvm::StringRef only,
+                        std::shared_ptr<ComparisonBudget> of) {
   CompileOptions now = options;
   now.afterPass = nullptr;
   now.dumpPlan.clear();
   now.stopAfter = Phase::Emit;
   Compilation other(now, context);
-  other.trial = true;
+  other.trial = other.mayGiveUp = true;
+  other.budget = std::move(of);
   other.pool = pool;
   other.foldOnly = only;
   // The names of the program itself stay free.
@@ -110,10 +141,14 @@ llvm::Expected<int64_t> Compilation::cyclesFrom(ModuleOp module, Phase next,
     llvm::consumeError(std::move(error));
     return -1;
   }
-  auto cycles = cyclesOf(*tried->program, options.sparse.sample);
-  if (!cycles)
-    return cycles.takeError();
-  return static_cast<int64_t>(cycles->total);
+  if (!other.timed) {
+    other.result = std::move(*tried);
+    auto cycles = other.cyclesOfResult();
+    if (!cycles)
+      return cycles.takeError();
+    other.timed = std::move(*cycles);
+  }
+  return static_cast<int64_t>(other.timed->total);
 }
 
 /// The part of its cycles by which a program without folds has to be better.
@@ -127,14 +162,25 @@ static constexpr int64_t kClearFold = 32;
 /// module, whose folds are done, is made again from `before` if that is clearly
 /// better.
 llvm::Error Compilation::chooseFolds(ModuleOp before) {
-  if (!mayLeaveFolds(*result.module))
+  if (options.comparedWork == 0 || !mayLeaveFolds(*result.module))
     return llvm::Error::success();
-  auto folded = cyclesFrom(*result.module, Phase::Quantise, "");
+  // Its own: a phase file continues with a new one, too.
+  const auto own = std::make_shared<ComparisonBudget>(options.comparedWork);
+  auto omit = [&] {
+    (*result.module)
+        ->setAttr(npu::kComparisonsDecisionAttr, own->decision(context));
+    return llvm::Error::success();
+  };
+  auto folded = cyclesFrom(*result.module, Phase::Quantise, "", own);
   if (!folded)
     return folded.takeError();
-  auto plain = cyclesFrom(before, Phase::Fold, "plain");
+  if (own->wasGivenUp(kFoldsCompared) || !own->allows(kFoldsCompared))
+    return omit();
+  auto plain = cyclesFrom(before, Phase::Fold, "plain", own);
   if (!plain)
     return plain.takeError();
+  if (own->wasGivenUp(kFoldsCompared))
+    return omit();
   if (*plain < 0 || (*folded >= 0 && *folded <= *plain + *plain / kClearFold))
     return llvm::Error::success();
   result.module = before.clone();
@@ -143,17 +189,19 @@ llvm::Error Compilation::chooseFolds(ModuleOp before) {
 }
 
 llvm::Expected<const NetworkCycles *>
-Tried::cycles(llvm::ArrayRef<HostTensor> sample) {
+Tried::cycles(ComparisonBudget &budget, llvm::ArrayRef<HostTensor> sample) {
   if (!known) {
     auto measured = cyclesOf(*result.program, sample);
     if (!measured)
       return measured.takeError();
+    budget.addRun(measured->multiplications);
     known = std::move(*measured);
   }
   return &*known;
 }
 
-/// The phases from `next` on, of a copy of the module, without hooks.
+/// The phases from `next` on, of a copy of the module, without hooks. Programs
+/// other than the first are given up beyond the budget.
 llvm::Expected<Tried> Compilation::runTrial(const ClusterChoice &choice,
                                             ModuleOp module, Phase next) {
   CompileOptions now = options;
@@ -161,6 +209,8 @@ llvm::Expected<Tried> Compilation::runTrial(const ClusterChoice &choice,
   now.stopAfter = Phase::Emit;
   Compilation other(now, context);
   other.trial = other.isBound = true;
+  other.mayGiveUp = mayGiveUp;
+  other.budget = budget;
   other.pool = pool;
   other.choose(choice);
   other.keepLarge = keepLarge;
@@ -175,6 +225,7 @@ llvm::Expected<Tried> Compilation::runTrial(const ClusterChoice &choice,
   Tried tried;
   tried.result = std::move(*done);
   tried.assigned = std::move(other.assigned);
+  tried.known = std::move(other.timed);
   return tried;
 }
 
@@ -190,6 +241,11 @@ llvm::Error Compilation::bindCommon() {
   Compilation other(now, context);
   other.machine = machine;
   other.result.module = result.module->clone();
+  // What trials find is joined at the end.
+  if (comparisonsDecisionOf(*result.module)) {
+    budget->note(kFoldsCompared);
+    (*other.result.module)->removeAttr(npu::kComparisonsDecisionAttr);
+  }
   if (llvm::Error error = other.bind())
     return error;
   bound = std::move(other.result.module);
@@ -217,19 +273,24 @@ llvm::Expected<Tried> Compilation::tryPredicted(ClusterChoice &choice) {
 /// loses by the other shows in the whole network only.
 llvm::Expected<Tried> Compilation::tryLayouts(ClusterChoice &choice) {
   auto kept = tryPredicted(choice);
-  if (!kept || !keepsLargeMaps(kept->result.decisionsJson))
+  if (!kept)
+    return kept;
+  mayGiveUp = true;
+  if (!keepsLargeMaps(kept->result.decisionsJson) ||
+      !budget->allows(kLayoutsCompared))
     return kept;
   keepLarge = false;
   auto plain = tryClusters(choice);
   keepLarge = !plain;
   if (!plain) {
+    budget->wasGivenUp(kLayoutsCompared);
     llvm::consumeError(plain.takeError());
     return kept;
   }
-  auto with = kept->cycles(options.sparse.sample);
+  auto with = kept->cycles(*budget, options.sparse.sample);
   if (!with)
     return with.takeError();
-  auto without = plain->cycles(options.sparse.sample);
+  auto without = plain->cycles(*budget, options.sparse.sample);
   if (!without)
     return without.takeError();
   keepLarge = (*with)->total <= (*without)->total;
@@ -265,21 +326,23 @@ static DictionaryAttr banksDecisionFor(Builder builder, uint64_t apart,
 /// larger memory would be slower. Both programs are the same up to the plan.
 llvm::Expected<Tried> Compilation::tryBanks(const ClusterChoice &choice,
                                             Tried dense) {
-  if (machine.sb.banks < 2)
+  if (machine.sb.banks < 2 || options.comparedWork == 0)
     return std::move(dense);
-  auto measured = dense.cycles(options.sparse.sample);
+  auto measured = dense.cycles(*budget, options.sparse.sample);
   if (!measured)
     return measured.takeError();
   const NetworkCycles before = **measured;
-  if (before.bankWaits * kBankWaits < before.total)
+  if (before.bankWaits * kBankWaits < before.total ||
+      !budget->allows(kBanksCompared))
     return std::move(dense);
   (*dense.assigned)->setAttr(npu::kBanksApartAttr, UnitAttr::get(&context));
   auto apart = runTrial(choice, *dense.assigned, Phase::Plan);
   if (!apart) {
+    budget->wasGivenUp(kBanksCompared);
     llvm::consumeError(apart.takeError());
     return std::move(dense);
   }
-  auto after = apart->cycles(options.sparse.sample);
+  auto after = apart->cycles(*budget, options.sparse.sample);
   if (!after)
     return after.takeError();
   const uint64_t cycles = (*after)->total;
@@ -300,6 +363,35 @@ llvm::Expected<Tried> Compilation::tryBanks(const ClusterChoice &choice,
   return best;
 }
 
+/// The predicted choice of clusters, in the layout and the banks that take
+/// fewest cycles.
+llvm::Expected<Tried> Compilation::tryFirst(ClusterChoice &choice) {
+  auto tried = tryLayouts(choice);
+  if (!tried)
+    return tried;
+  return tryBanks(choice, std::move(*tried));
+}
+
+/// The program with another choice of clusters; none if it does not fit the
+/// machine or the budget.
+llvm::Expected<std::optional<Tried>>
+Compilation::tryOther(const ClusterChoice &choice) {
+  const llvm::StringLiteral what =
+      choice.mode == "off" ? kArrayCompared : kScatterCompared;
+  if (!budget->allows(what))
+    return std::nullopt;
+  auto tried = tryClusters(choice);
+  if (tried)
+    return std::move(*tried);
+  llvm::Error refusal = tried.takeError();
+  const ErrorClass kind = support::classify(refusal);
+  if (!budget->wasGivenUp(what) && kind != ErrorClass::Capacity &&
+      kind != ErrorClass::Unsupported)
+    return std::move(refusal);
+  llvm::consumeError(std::move(refusal));
+  return std::nullopt;
+}
+
 /// Decides between layouts, and between the predicted choice of clusters, the
 /// same without scatter mode, and none at all by the cycles of the whole
 /// network; a choice or a rule that was requested is only compared with none.
@@ -316,11 +408,12 @@ llvm::Expected<bool> Compilation::measureChoices() {
   std::optional<NetworkCycles> least;
   for (size_t i = 0; i < choices.size(); ++i) {
     ClusterChoice choice = choices[i];
-    auto tried = i == 0 ? tryLayouts(choice) : tryClusters(choice);
-    if (tried && i == 0)
-      tried = tryBanks(choice, std::move(*tried));
+    std::optional<Tried> tried;
+    if (llvm::Error error = i == 0 ? tryFirst(choice).moveInto(tried)
+                                   : tryOther(choice).moveInto(tried))
+      return std::move(error);
     if (!tried)
-      return tried.takeError();
+      continue;
     auto use = clusterUseOf(*tried->result.program);
     if (!use)
       return use.takeError();
@@ -329,7 +422,7 @@ llvm::Expected<bool> Compilation::measureChoices() {
     if (i == 0 && use->runs)
       choices.push_back({"off", false, kComparedReason.str()});
     if (choices.size() > 1) {
-      auto cycles = tried->cycles(options.sparse.sample);
+      auto cycles = tried->cycles(*budget, options.sparse.sample);
       if (!cycles)
         return cycles.takeError();
       if (best && (!open || (*cycles)->total >= least->total)) {
@@ -351,6 +444,8 @@ llvm::Expected<bool> Compilation::measureChoices() {
     best = std::move(*tried);
   }
   bound = {};
+  mayGiveUp = false;
+  comparisonsDecision = budget->decision(context);
   if (options.afterPass || options.stopAfter != Phase::Emit)
     return false;
   finishWith(std::move(best->result), binding.count());
@@ -366,9 +461,11 @@ void Compilation::finishWith(CompileResult best, double binding) {
          time.seconds + (time.phase == Phase::Assign ? binding : 0)});
   best.times = std::move(result.times);
   result = std::move(best);
-  if (measured.empty())
-    return;
-  result.decisionsJson = addMeasured(result.decisionsJson, measured);
+  if (comparisonsDecision)
+    result.decisionsJson = joinDecisions(result.decisionsJson,
+                                         programDecision(comparisonsDecision));
+  if (!measured.empty())
+    result.decisionsJson = addMeasured(result.decisionsJson, measured);
   result.program->decisionsJson = result.decisionsJson;
 }
 

@@ -16,6 +16,7 @@
 #include "mlir/IR/OwningOpRef.h"
 
 #include <array>
+#include <cstdint>
 #include <functional>
 #include <optional>
 #include <string>
@@ -100,6 +101,11 @@ struct CompileOptions {
   /// Nothing while there is an `afterPass`, and where a phase before emit is
   /// the last.
   bool programOnly = false;
+  /// Instructions, or what takes as long, of all programs that are made to
+  /// choose between them: about 10 s, as an instruction takes 12 to 25 us from
+  /// the plan to its time. Choices beyond it are made as they are predicted. No
+  /// bit of a result depends on it but those that folds of the width change.
+  uint64_t comparedWork = uint64_t(1) << 19;
   /// Folder for plan.json and the constants of the plan, or empty.
   std::string dumpPlan;
   /// Called after each pass with its argument name and the module; what it

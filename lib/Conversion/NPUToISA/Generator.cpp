@@ -24,6 +24,7 @@
 #include "dialects/NN/NNOps.h"
 #include "dialects/NPU/NPUDialect.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "llvm/ADT/SetVector.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
@@ -205,19 +206,36 @@ llvm::Error Generator::findSequences() {
                    nodes.size(), order.size());
 }
 
+/// Bytes of the constants that products read, where they are or moved. Tables
+/// that other operations read say nothing of the size of a program: import may
+/// have made them from a few extents.
+static uint64_t weightBytes(llvm::ArrayRef<Operation *> nodes) {
+  llvm::SetVector<Value> values;
+  for (Operation *op : nodes)
+    if (analysis::isProduct(op))
+      values.insert_range(op->getOperands());
+  uint64_t bytes = 0;
+  for (size_t i = 0; i < values.size(); ++i) {
+    Value value = values[i];
+    if (auto move = value.getDefiningOp<npu::DmaMoveOp>())
+      values.insert_range(move.getInputs());
+    else if (value.getDefiningOp<nn::ConstantOp>())
+      bytes += static_cast<uint64_t>(
+          analysis::dramBytes(storageOf(value), shapeOf(value)));
+  }
+  return bytes;
+}
+
 llvm::Error Generator::run() {
   module.walk([&](Operation *op) {
     if (isa_and_nonnull<npu::NPUDialect>(op->getDialect()))
       nodes.push_back(op);
   });
-  uint64_t constantBytes = 0;
-  module.walk([&](nn::ConstantOp constant) {
-    constantBytes += static_cast<uint64_t>(analysis::dramBytes(
-        storageOf(constant.getOutput()), shapeOf(constant.getOutput())));
-  });
   builder.mostEntries = std::min<uint64_t>(
       kMostInstructions,
-      support::Budget::instructions(nodes.size(), constantBytes));
+      support::Budget::instructions(nodes.size(), weightBytes(nodes)));
+  if (limit)
+    builder.mostEntries = std::min<uint64_t>(builder.mostEntries, limit->most);
   placeConstantsAndArguments();
   if (llvm::Error error = placeResults())
     return error;
@@ -286,6 +304,8 @@ llvm::Error Generator::checkDram() {
 llvm::Error Generator::checkInstructions(Operation *op) const {
   if (!builder.full())
     return llvm::Error::success();
+  if (limit && builder.mostEntries == limit->most)
+    limit->exceeded = true;
   return makeError(
       ErrorClass::Capacity,
       "node '{}': the program has more than the {} instructions that a model "

@@ -66,6 +66,8 @@ public:
   llvm::Error run();
 
   ProgramBuilder builder;
+  /// Of a program that may be given up; or null.
+  InstructionLimit *limit = nullptr;
   std::vector<Completion> completions;
   /// Operations in node order.
   std::vector<mlir::Operation *> nodes;

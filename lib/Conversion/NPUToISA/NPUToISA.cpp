@@ -438,7 +438,8 @@ static llvm::Error checkConstants(ModuleOp module) {
 }
 
 llvm::Error convertNPUToISA(ModuleOp module, WeightStorage *storage,
-                            WeightForm form, llvm::StringRef dataName) {
+                            WeightForm form, llvm::StringRef dataName,
+                            InstructionLimit *limit) {
   auto machine = npu::machineOf(module);
   if (failed(machine))
     return makeError(ErrorClass::Internal, "the module names no machine");
@@ -446,6 +447,7 @@ llvm::Error convertNPUToISA(ModuleOp module, WeightStorage *storage,
     return error;
   codegen::Generator generator(module, *machine);
   generator.builder.weightForm = form;
+  generator.limit = limit;
   if (llvm::Error error = generator.run())
     return error;
   if (llvm::Error error =

@@ -7,6 +7,7 @@
 #include "Flatten.h"
 
 #include "Flow/Capture.h"
+#include "Flow/Flow.h"
 
 #include "ashlar/Frontend/Onnx/Import.h"
 
@@ -28,7 +29,35 @@ std::string Scope::flatName(const std::string &name) const {
   auto mapped = values.find(name);
   if (mapped != values.end())
     return mapped->second;
-  return name.empty() || open ? name : prefix + name;
+  return name.empty() ? name : prefix + name;
+}
+
+/// Names of a scope, sorted.
+static std::vector<std::string> namesOf(const ProtoNodes &nodes,
+                                        llvm::ArrayRef<StringRef> roots) {
+  std::vector<std::string> names(roots.begin(), roots.end());
+  for (int i = 0; i < nodes.size(); ++i) {
+    names.push_back(nodeName(nodes[i], static_cast<size_t>(i)));
+    names.insert(names.end(), nodes[i].output().begin(),
+                 nodes[i].output().end());
+  }
+  llvm::sort(names);
+  return names;
+}
+
+/// What names inside of the node `flat` of a scope begin with. A model may call
+/// a value "loop/round0/x" that has nothing to do with its node "loop".
+static std::string insideOf(const std::string &flat, const Scope &scope) {
+  auto begin = [&](const std::string &with) {
+    auto found = llvm::lower_bound(scope.names, with);
+    return found != scope.names.end() && StringRef(*found).starts_with(with);
+  };
+  const std::string own = flat.substr(scope.prefix.size());
+  std::string name = own;
+  while (begin(name + "/") ||
+         (name != own && llvm::binary_search(scope.names, name)))
+    name += '~';
+  return scope.prefix + name + "/";
 }
 
 Error Flattener::addFunctions() {
@@ -42,7 +71,15 @@ Error Flattener::addFunctions() {
   return Error::success();
 }
 
-Error Flattener::add(const onnx::NodeProto &node, size_t index, Scope &scope) {
+Error Flattener::expand(const ProtoNodes &nodes, Scope &scope) {
+  for (int i = 0; i < nodes.size(); ++i)
+    if (Error error = add(nodes, static_cast<size_t>(i), scope))
+      return error;
+  return Error::success();
+}
+
+Error Flattener::add(const ProtoNodes &nodes, size_t index, Scope &scope) {
+  const onnx::NodeProto &node = nodes[static_cast<int>(index)];
   FlatNode flat;
   flat.op = node.op_type();
   flat.domain = normalDomain(node.domain()).str();
@@ -61,6 +98,11 @@ Error Flattener::add(const onnx::NodeProto &node, size_t index, Scope &scope) {
   if (Error error = addAttributes(node, scope, flat))
     return error;
   auto function = functions.find(flat.domain + "\n" + flat.op);
+  if (function != functions.end() || flat.opsets || isFlowOperator(flat)) {
+    if (scope.names.empty())
+      scope.names = namesOf(nodes, scope.roots);
+    flat.inside = insideOf(flat.name, scope);
+  }
   if (function != functions.end())
     return inlineCall(flat, *function->second, scope);
   if (!model.budget.takeOperations(1))
@@ -108,17 +150,18 @@ Error Flattener::addAttributes(const onnx::NodeProto &node, const Scope &scope,
   return Error::success();
 }
 
-/// The graphs of an attribute read values of the scope around them, whose names
-/// become flat here, as the scope is gone when the graphs are expanded.
+/// The graphs of an attribute read values of the scope around them, whose flat
+/// names are found here, as the scope is gone when the graphs are expanded.
 void Flattener::addGraphs(const onnx::AttributeProto &attribute,
                           const Scope &scope, FlatNode &flat) {
   model.attributes.push_back(attribute);
   onnx::AttributeProto &copy = model.attributes.back();
-  llvm::StringSet<> seen(llvm::from_range, flat.captured);
-  auto capture = [&](std::string &name) {
-    name = scope.flatName(name);
+  llvm::StringSet<> seen;
+  for (const CapturedValue &value : flat.captured)
+    seen.insert(value.name);
+  auto capture = [&](const std::string &name) {
     if (seen.insert(name).second)
-      flat.captured.push_back(name);
+      flat.captured.push_back({name, scope.flatName(name)});
   };
   if (copy.has_g())
     captureFree(*copy.mutable_g(), scope.bound, capture);
@@ -174,7 +217,7 @@ Error Flattener::inlineCall(const FlatNode &call,
     return error;
   Scope inner;
   inner.opsets = std::make_shared<const Opsets>(std::move(*opsets));
-  inner.prefix = call.name + "/";
+  inner.prefix = call.inside;
   inner.bound = &bound;
   inner.depth = scope.depth + 1;
   for (int i = 0; i < function.input_size(); ++i)
@@ -213,5 +256,10 @@ Error ashlar::frontend::flatten(Model &model) {
   opsets->try_emplace("", 1);
   Scope scope;
   scope.opsets = std::make_shared<const Opsets>(std::move(*opsets));
-  return flattener.expand(model.proto.graph().node(), scope);
+  const onnx::GraphProto &graph = model.proto.graph();
+  for (const onnx::ValueInfoProto &input : graph.input())
+    scope.roots.push_back(input.name());
+  for (const onnx::TensorProto &tensor : graph.initializer())
+    scope.roots.push_back(tensor.name());
+  return flattener.expand(graph.node(), scope);
 }

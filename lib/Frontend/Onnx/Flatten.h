@@ -18,17 +18,22 @@ namespace ashlar::frontend {
 /// Calls and graphs inside of each other, at most.
 inline constexpr unsigned kMaxDepth = 64;
 
+using ProtoNodes = google::protobuf::RepeatedPtrField<onnx::NodeProto>;
 using BoundAttributes = llvm::StringMap<const onnx::AttributeProto *>;
 
 llvm::StringRef normalDomain(llvm::StringRef domain);
 
-/// Where the nodes being flattened stand.
+/// Where the nodes being flattened stand. Flat names of a scope begin with its
+/// prefix, and no name outside of it does.
 struct Scope {
   std::shared_ptr<const Opsets> opsets;
   std::string prefix; ///< Of node and value names; empty at the top.
-  llvm::StringMap<std::string> values; ///< Inner name -> flat name.
-  /// Names that `values` lacks are those of the scope around, which are flat.
-  bool open = false;
+  /// Inner name -> flat name, where that is not the name with the prefix.
+  llvm::StringMap<std::string> values;
+  /// Values of the scope that no node of it defines.
+  std::vector<llvm::StringRef> roots;
+  /// Every name that the scope gives, sorted; empty until one is asked for.
+  std::vector<std::string> names;
   const BoundAttributes *bound = nullptr; ///< Attributes of the call.
   unsigned depth = 0;
 
@@ -43,21 +48,14 @@ public:
 
   /// Reads the model's functions.
   llvm::Error addFunctions();
-  template <class Nodes>
-  llvm::Error expand(const Nodes &nodes, Scope &scope) {
-    size_t index = 0;
-    for (const onnx::NodeProto &node : nodes)
-      if (llvm::Error error = add(node, index++, scope))
-        return error;
-    return llvm::Error::success();
-  }
+  llvm::Error expand(const ProtoNodes &nodes, Scope &scope);
   /// The body of `function` in place of `call`, which is in `scope`.
   llvm::Error inlineCall(const FlatNode &call,
                          const onnx::FunctionProto &function,
                          const Scope &scope);
 
 private:
-  llvm::Error add(const onnx::NodeProto &node, size_t index, Scope &scope);
+  llvm::Error add(const ProtoNodes &nodes, size_t index, Scope &scope);
   llvm::Error addAttributes(const onnx::NodeProto &node, const Scope &scope,
                             FlatNode &flat);
   void addGraphs(const onnx::AttributeProto &attribute, const Scope &scope,

@@ -138,7 +138,8 @@ Error markLive(Model &model, const llvm::StringSet<> &roots,
 
 std::vector<std::string> ashlar::frontend::operandsOf(const FlatNode &node) {
   std::vector<std::string> names = node.inputs;
-  names.insert(names.end(), node.captured.begin(), node.captured.end());
+  for (const CapturedValue &value : node.captured)
+    names.push_back(value.flat);
   return names;
 }
 

@@ -28,6 +28,12 @@ namespace ashlar::frontend {
 /// Version of each imported domain; the default domain is the empty name.
 using Opsets = std::map<std::string, int64_t>;
 
+/// A value of the scope around it that a graph attribute reads.
+struct CapturedValue {
+  std::string name; ///< As the graph writes it.
+  std::string flat;
+};
+
 /// A node outside any function: names are unique in the whole list.
 struct FlatNode {
   std::string name; ///< Unique; `Op_<index>` if the file gives none.
@@ -36,8 +42,11 @@ struct FlatNode {
   int64_t opset = 0;  ///< Version of `domain` where the node was written.
   std::vector<std::string> inputs, outputs;
   std::vector<const onnx::AttributeProto *> attributes;
-  /// Values from outside that its graph attributes read, flat names.
-  std::vector<std::string> captured;
+  /// Values from outside that its graph attributes read.
+  std::vector<CapturedValue> captured;
+  /// What the names of values and nodes begin with that the node becomes: no
+  /// other name does. Empty for a node that stands for no others.
+  std::string inside;
   /// Where the node was written; set if it has graph attributes.
   std::shared_ptr<const Opsets> opsets;
   unsigned depth = 0; ///< Functions and graphs around it.

@@ -27,6 +27,7 @@ sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 import common  # noqa: E402
 import numerics_model  # noqa: E402
 import odd_cases  # noqa: F401 (registers its cases)
+import odd_names  # noqa: F401
 import odd_quantised  # noqa: F401
 from debian_cases import Outcome, check  # noqa: E402
 from odd_graphs import CASES, Model  # noqa: E402

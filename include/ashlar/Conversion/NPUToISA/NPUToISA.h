@@ -8,6 +8,7 @@
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/Pass/Pass.h"
 #include "llvm/Support/Error.h"
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <vector>
@@ -54,17 +55,25 @@ enum class WeightForm {
   Runs,   ///< the same of runs
 };
 
+/// Instructions after which a program that need not be made is given up.
+struct InstructionLimit {
+  uint64_t most;
+  bool exceeded = false; ///< It would have more.
+};
+
 /// Replaces the function `main` of a module that has left the tile phase by an
 /// `isa.program`, right when executed in program order; semaphores are the
 /// matter of ashlar-isa-insert-semaphores. Errors: Capacity for what the
 /// machine has too little of, Unsupported for what no instruction expresses;
 /// both name the ONNX node.
 /// \p storage, if given, receives what the constants take. The resources of the
-/// context that hold them are named \p dataName and their address.
+/// context that hold them are named \p dataName and their address. A program
+/// beyond \p limit, if given, is a Capacity error.
 llvm::Error convertNPUToISA(mlir::ModuleOp module,
                             WeightStorage *storage = nullptr,
                             WeightForm form = WeightForm::Auto,
-                            llvm::StringRef dataName = "data");
+                            llvm::StringRef dataName = "data",
+                            InstructionLimit *limit = nullptr);
 
 /// The same as the pass `ashlar-convert-npu-to-isa`.
 std::unique_ptr<mlir::Pass> createConvertNPUToISAPass();

@@ -14,6 +14,8 @@
 #include "dialects/NPU/NPUDialect.h"
 #include "llvm/Support/MathExtras.h"
 
+#include <utility>
+
 using namespace mlir;
 
 namespace ashlar::codegen {
@@ -186,6 +188,42 @@ isa::ActDrain TransposeEmitter::drainOf(const Segment &row,
   return drain;
 }
 
+/// The loop with the largest step along the operand's axis across partitions;
+/// null without one.
+PatternDim *outermostRow(npu::AccessPattern &pattern, int64_t axis) {
+  PatternDim *outermost = nullptr;
+  for (PatternDim &dim : pattern.dims)
+    if (dim.sourceAxis == axis && dim.extent > 1 &&
+        (!outermost || dim.sourceStep > outermost->sourceStep))
+      outermost = &dim;
+  return outermost;
+}
+
+/// Rows of the array are neighbours in the operand. A tile that cuts one of
+/// several loops along them (a part of every head) has gaps between its rows,
+/// and is transposed part by part: each without gaps.
+llvm::Error emitParts(Generator &generator, const TileContext &tile,
+                      npu::AccessPattern pattern) {
+  auto plan =
+      analysis::planTranspose(pattern, tile.operands[0].axis, tile.result.axis);
+  if (plan) {
+    TransposeEmitter(generator, tile, pattern, *plan).run();
+    return llvm::Error::success();
+  }
+  PatternDim *rows = outermostRow(pattern, tile.operands[0].axis);
+  if (!rows)
+    return generator.unsupported(
+        tile.op, "the tile moves elements along the axis across partitions");
+  const int64_t parts = std::exchange(rows->extent, 1);
+  for (int64_t part = 0; part < parts; ++part) {
+    if (llvm::Error error = emitParts(generator, tile, pattern))
+      return error;
+    pattern.sourceStart[rows->sourceAxis] += rows->sourceStep;
+    pattern.resultStart[rows->resultAxis] += rows->resultStep;
+  }
+  return llvm::Error::success();
+}
+
 } // namespace
 
 void emitIdentityWindow(Generator &generator, int64_t part, int64_t rows,
@@ -220,13 +258,7 @@ llvm::Error emitTranspose(Generator &generator, const TileContext &tile) {
   const Region &held = tile.operandRegions[0];
   for (size_t i = 0; i < held.start.size(); ++i)
     pattern.sourceStart[i] -= held.start[i];
-  auto plan =
-      analysis::planTranspose(pattern, tile.operands[0].axis, tile.result.axis);
-  if (!plan)
-    return generator.unsupported(
-        tile.op, "the tile keeps part of the axis across partitions");
-  TransposeEmitter(generator, tile, pattern, *plan).run();
-  return llvm::Error::success();
+  return emitParts(generator, tile, std::move(pattern));
 }
 
 } // namespace ashlar::codegen

@@ -25,20 +25,20 @@ namespace {
 class Walk {
 public:
   Walk(const BoundAttributes *bound,
-       llvm::function_ref<void(std::string &)> visit)
+       llvm::function_ref<void(const std::string &)> visit)
       : bound(bound), visit(visit) {}
 
   void graph(onnx::GraphProto &graph) {
     around.push_back(definedNames(graph));
     for (onnx::NodeProto &node : *graph.mutable_node())
       this->node(node);
-    for (onnx::ValueInfoProto &output : *graph.mutable_output())
-      name(*output.mutable_name());
+    for (const onnx::ValueInfoProto &output : graph.output())
+      name(output.name());
     around.pop_back();
   }
 
 private:
-  void name(std::string &name) {
+  void name(const std::string &name) {
     for (const llvm::StringSet<> &names : around)
       if (names.contains(name))
         return;
@@ -47,7 +47,7 @@ private:
   }
 
   void node(onnx::NodeProto &node) {
-    for (std::string &input : *node.mutable_input())
+    for (const std::string &input : node.input())
       name(input);
     auto &attributes = *node.mutable_attribute();
     for (int i = attributes.size() - 1; i >= 0; --i) {
@@ -70,7 +70,7 @@ private:
   }
 
   const BoundAttributes *bound;
-  llvm::function_ref<void(std::string &)> visit;
+  llvm::function_ref<void(const std::string &)> visit;
   std::vector<llvm::StringSet<>> around;
 };
 
@@ -78,6 +78,6 @@ private:
 
 void ashlar::frontend::captureFree(
     onnx::GraphProto &graph, const BoundAttributes *bound,
-    llvm::function_ref<void(std::string &)> visit) {
+    llvm::function_ref<void(const std::string &)> visit) {
   Walk(bound, visit).graph(graph);
 }

@@ -15,10 +15,10 @@ namespace ashlar::frontend {
 llvm::StringSet<> definedNames(const onnx::GraphProto &graph);
 
 /// Calls `visit` for every name that `graph` reads and neither it nor a graph
-/// around it inside the attribute defines; `visit` may change the name.
-/// References to attributes of `bound`, if given, become their values.
+/// around it inside the attribute defines. References to attributes of `bound`,
+/// if given, become their values.
 void captureFree(onnx::GraphProto &graph, const BoundAttributes *bound,
-                 llvm::function_ref<void(std::string &)> visit);
+                 llvm::function_ref<void(const std::string &)> visit);
 
 } // namespace ashlar::frontend
 

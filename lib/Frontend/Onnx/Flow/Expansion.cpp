@@ -106,16 +106,21 @@ Expected<Expansion> ashlar::frontend::expandGraph(
   Scope scope;
   scope.opsets = owner.opsets;
   scope.prefix = prefix;
-  scope.open = true;
   scope.depth = owner.depth + 1;
+  for (const CapturedValue &value : owner.captured)
+    scope.values[value.name] = value.flat;
+  // Another graph of the node may read a name from outside that this one gives.
   for (const auto &name : definedNames(graph))
-    if (!name.first().empty())
-      scope.values[name.first()] = prefix + name.first().str();
+    scope.values.erase(name.first());
   for (auto [input, operand] : llvm::zip(graph.input(), operands))
     scope.values[input.name()] = operand;
-  for (const onnx::TensorProto &tensor : graph.initializer())
-    nodes.push_back(constantNode(model, tensor, scope.flatName(tensor.name()),
-                                 scope.depth));
+  for (const onnx::TensorProto &tensor : graph.initializer()) {
+    scope.roots.push_back(tensor.name());
+    // That of an input is its default, and every input is given.
+    if (!scope.values.contains(tensor.name()))
+      nodes.push_back(constantNode(model, tensor, scope.flatName(tensor.name()),
+                                   scope.depth));
+  }
   if (Error error = flattener.expand(graph.node(), scope))
     return error;
   if (Error error = checkOrder(nodes))

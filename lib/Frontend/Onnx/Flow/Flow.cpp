@@ -61,16 +61,15 @@ const std::vector<FlowRow> &ashlar::frontend::flowTable() {
   return table;
 }
 
-static const FlowRow *findFlow(const FlatNode &node) {
-  for (const FlowRow &row : flowTable())
-    if (row.op == node.op && row.domain == node.domain &&
-        row.versions.front() <= node.opset)
-      return &row;
-  return nullptr;
+bool ashlar::frontend::isFlowOperator(const FlatNode &node) {
+  return llvm::any_of(flowTable(), [&](const FlowRow &row) {
+    return row.op == node.op && row.domain == node.domain &&
+           row.versions.front() <= node.opset;
+  });
 }
 
 bool Flow::takes(const FlatNode &node) const {
-  return findFlow(node) != nullptr ||
+  return isFlowOperator(node) ||
          llvm::any_of(node.inputs,
                       [&](const std::string &name) { return isList(name); });
 }

@@ -63,6 +63,9 @@ struct FlowRow {
 /// The operators of Flow, sorted, for the support page.
 const std::vector<FlowRow> &flowTable();
 
+/// True for a node of an operator of the table.
+bool isFlowOperator(const FlatNode &node);
+
 class Flow {
 public:
   Flow(Model &model, FlowHost &host) : model(model), host(host) {}

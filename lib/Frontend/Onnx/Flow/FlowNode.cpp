@@ -4,6 +4,8 @@
 
 #include "FlowNode.h"
 
+#include "llvm/Support/xxhash.h"
+
 using namespace ashlar;
 using namespace ashlar::frontend;
 using llvm::Error;
@@ -160,18 +162,37 @@ Error FlowNode::run(const Expansion &expansion, const std::string &condition) {
   return condition.empty() ? Error::success() : setGuard(outer);
 }
 
-std::string FlowNode::freshName(StringRef stem) {
-  return fmt::format("{}/{}.{}", node.name, stem.str(), made++);
+std::pair<std::string, bool>
+FlowNode::nameFor(StringRef op, const Names &inputs,
+                  llvm::ArrayRef<onnx::AttributeProto> attributes) {
+  std::string content;
+  auto add = [&](const std::string &part) {
+    content += fmt::format("{}:{}", part.size(), part);
+  };
+  for (const std::string &input : inputs)
+    add(input);
+  for (const onnx::AttributeProto &attribute : attributes)
+    add(attribute.SerializeAsString());
+  std::string name = fmt::format("{}{}.{:016x}", node.inside, op.str(),
+                                 llvm::xxh3_64bits(content));
+  for (;; name += '~') {
+    auto [known, isNew] = made.try_emplace(name, content);
+    if (isNew || known->second == content)
+      return {name, isNew};
+  }
 }
 
 Expected<std::string>
 FlowNode::make(const char *op, Names inputs,
                std::vector<onnx::AttributeProto> attributes) {
+  auto [name, isNew] = nameFor(op, inputs, attributes);
+  if (!isNew)
+    return name;
   if (!model.budget.takeOperations(1))
     return makeError(ErrorClass::Capacity,
                      "it becomes more nodes than a file of this size may make");
   FlatNode inner;
-  inner.name = freshName(op);
+  inner.name = name;
   inner.op = op;
   inner.opset = kMadeOpset;
   inner.inputs = std::move(inputs);
@@ -193,7 +214,9 @@ FlowNode::make(const char *op, Names inputs,
 Expected<std::string> FlowNode::choose(const std::string &condition,
                                        const std::string &yes,
                                        const std::string &no) {
-  const std::string name = freshName("choice");
+  auto [name, isNew] = nameFor("choice", {condition, yes, no}, {});
+  if (!isNew)
+    return name;
   if (Error error = host.choose(name, condition, yes, no))
     return error;
   return name;

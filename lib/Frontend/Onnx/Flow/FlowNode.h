@@ -60,7 +60,9 @@ public:
   /// boolean number, is true; always if it is empty.
   llvm::Error run(const Expansion &expansion,
                   const std::string &condition = {});
-  /// Runs one made node and gives the name of its result.
+  /// Runs one made node and gives the name of its result. Walks over a graph
+  /// that know more or less of it make other nodes, so the name tells what the
+  /// node computes: what two walks call alike is one value.
   llvm::Expected<std::string> make(const char *op, Names inputs,
                                    std::vector<onnx::AttributeProto> = {});
   /// Gives the name of a choice between two tensors.
@@ -71,8 +73,6 @@ public:
   llvm::Expected<std::string> integers(llvm::ArrayRef<int64_t> values,
                                        bool scalar = false,
                                        bool boolean = false);
-  /// `name` of a made value, not used before.
-  std::string freshName(llvm::StringRef stem);
   /// Each of `parts` under a new first axis, one after the other.
   llvm::Expected<std::string> stack(const Names &parts, int64_t axis);
   /// Element `at` of `name` along `axis`, without the axis.
@@ -84,13 +84,17 @@ public:
 private:
   const onnx::AttributeProto *find(llvm::StringRef name) const;
   llvm::Error setGuard(const std::string &condition);
+  /// The name of the value that `op` makes of these, and whether it is new.
+  std::pair<std::string, bool>
+  nameFor(llvm::StringRef op, const Names &inputs,
+          llvm::ArrayRef<onnx::AttributeProto> attributes);
 
   Flow &flow;
   Model &model;
   FlowHost &host;
   const FlatNode &node;
-  /// Helper nodes, for their names: the same in every walk over the graph.
-  size_t made = 0;
+  /// What the made values are, by name.
+  llvm::StringMap<std::string> made;
 };
 
 onnx::AttributeProto intAttribute(const char *name, int64_t value);

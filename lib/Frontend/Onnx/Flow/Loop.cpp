@@ -126,13 +126,12 @@ private:
     return Error::success();
   }
 
-  Expected<Expansion> expand(int64_t round, const std::string &number,
+  Expected<Expansion> expand(llvm::StringRef place, const std::string &number,
                              const std::string &yes) {
     Names operands = {number, yes};
     operands.insert(operands.end(), rounds.carried.begin(),
                     rounds.carried.end());
-    return expandBody(n, "body", "round" + std::to_string(round), operands,
-                      going);
+    return expandBody(n, "body", place, operands, going);
   }
 
   /// No round runs: what the first one would collect, without its part.
@@ -146,7 +145,8 @@ private:
     if (!none || !number || !yes)
       return joinErrors(none.takeError(),
                         joinErrors(number.takeError(), yes.takeError()));
-    Expected<Expansion> body = expand(0, *number, *yes);
+    // Not round 0, which a walk that does not know the count has.
+    Expected<Expansion> body = expand("none", *number, *yes);
     if (!body)
       return body.takeError();
     Rounds first = rounds;
@@ -176,7 +176,8 @@ private:
     if (!yes)
       return yes.takeError();
     const Names before = rounds.carried;
-    Expected<Expansion> body = expand(round, *number, *yes);
+    Expected<Expansion> body =
+        expand("round" + std::to_string(round), *number, *yes);
     if (!body)
       return body.takeError();
     if (body->outputs.empty())

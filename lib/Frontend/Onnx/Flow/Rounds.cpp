@@ -22,7 +22,7 @@ Expected<Expansion> ashlar::frontend::expandBody(FlowNode &n,
     return makeError(ErrorClass::Capacity,
                      "its bodies become more nodes than a file of this size "
                      "may make");
-  const std::string prefix = n.flat().name + "/" + place.str() + "/";
+  const std::string prefix = n.flat().inside + place.str() + "/";
   Expected<Expansion> body =
       expandGraph(n.owner(), n.flat(), **graph, prefix, operands);
   if (!body)

@@ -438,8 +438,8 @@ Error Finder::visit(const FlatNode &node) {
     for (const std::string &name : node.inputs)
       if (auto found = shapes.find(name); found != shapes.end())
         shapes[node.outputs[0]] = RowsAlong(found->second);
-  for (const std::string &name : node.captured)
-    if (auto found = rows.find(name); found != rows.end())
+  for (const CapturedValue &value : node.captured)
+    if (auto found = rows.find(value.flat); found != rows.end())
       return refuse("node '" + printable(node.name) + "' (" + node.op + ")",
                     *found->second.cache);
   if (llvm::none_of(node.inputs, [&](const std::string &name) {

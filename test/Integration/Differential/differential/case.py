@@ -205,7 +205,8 @@ class Runner:
     def compare_values(self, k, way, outputs, expected, result):
         for name, got in outputs.items():
             try:
-                problem = expected.problem(name, got, way.step)
+                problem = expected.problem(name, got, way.step,
+                                           options.covers_ranges(way.arguments))
             except (ValueError, judge.ort.Refused) as error:
                 result.unjudged.append(tools.general(str(error)))
                 continue

@@ -90,15 +90,16 @@ class Expected:
         self.outputs = oracle.run(model, inputs)
         self.excuses = {}
 
-    def deviations(self, step, count):
-        key = (step, count)
+    def deviations(self, step, count, ranges=False):
+        key = (step, count, ranges)
         if key not in self.excuses:
             self.excuses[key] = twins.deviations(self.oracle.run, self.model, self.inputs,
-                                                 self.outputs, step, range(count))
+                                                 self.outputs, step, range(count), ranges)
         return self.excuses[key]
 
-    def problem(self, name, got, step):
-        """What is wrong with an output, or None. ValueError: nothing can be said."""
+    def problem(self, name, got, step, ranges=False):
+        """What is wrong with an output, or None; `ranges`: exponents cover the ranges that
+        operators guarantee. ValueError: nothing can be said."""
         wanted = self.outputs[name]
         if got.shape != wanted.shape:
             return f"{name}: shape {list(got.shape)}, expected {list(wanted.shape)}"
@@ -112,15 +113,15 @@ class Expected:
         away = np.where(np.isfinite(away), away, np.inf)
         if away.max() <= EASY * step * size:
             return None
-        return self.judge(name, got, away, size, step)
+        return self.judge(name, got, away, size, step, ranges)
 
-    def judge(self, name, got, away, size, step):
-        twin = self.deviations(step, TWINS)[name]
+    def judge(self, name, got, away, size, step, ranges):
+        twin = self.deviations(step, TWINS, ranges)[name]
         limit = FACTOR * max(t.max() for t in twin) + LEAST * size
         if away.max() <= limit:
             return None
         if name in self.discrete:
-            twin = twin + self.deviations(2 * step, MORE_TWINS)[name]
+            twin = twin + self.deviations(2 * step, MORE_TWINS, ranges)[name]
             limit = FACTOR * max(t.max() for t in twin) + LEAST * size
             near = EASY * step * size
             shares = [float((t > near).mean()) for t in twin]

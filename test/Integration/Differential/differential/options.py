@@ -62,6 +62,12 @@ def numbers(rng, calibration):
     return arguments, step
 
 
+def covers_ranges(arguments):
+    """Whether exponents are constants, which cover the range that an operator guarantees
+    (docs/Numerics.md, 5): of a softmax over many classes far more than its values take."""
+    return any(a.startswith(("--scale=fixed", "--scale=table")) for a in arguments)
+
+
 def engines(rng, calibration, known, share=None):
     """Options that change no bit; none at all in a third of the cases."""
     if share is None:

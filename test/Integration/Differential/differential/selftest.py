@@ -15,6 +15,7 @@ import sys
 import tempfile
 
 import numpy as np
+from onnx import TensorProto, helper
 
 FOLDER = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 sys.path[:0] = [FOLDER, os.path.dirname(FOLDER)]
@@ -69,6 +70,23 @@ def check(oracle, case):
     return wrong, seen
 
 
+def check_ranges(oracle):
+    """A step of the range of a softmax is right under constant exponents alone."""
+    rows = np.random.default_rng(1).normal(0, 1, (2, 96)).astype(np.float32)
+    info = [helper.make_tensor_value_info(name, TensorProto.FLOAT, [2, 96]) for name in "xy"]
+    graph = helper.make_graph([helper.make_node("Softmax", ["x"], ["y"])], "softmax", info[:1],
+                              info[1:])
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 13)], ir_version=8)
+    expected = judge.Expected(oracle, model, {"x": rows})
+    got = expected.outputs["y"] + np.float32(STEP)
+    wrong = []
+    if expected.problem("y", got, STEP, ranges=True):
+        wrong.append("a step of a softmax's range is called wrong")
+    if not expected.problem("y", got, STEP):
+        wrong.append("an error of a softmax beyond its values is not seen")
+    return wrong
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--count", type=int, default=40)
@@ -82,6 +100,7 @@ def main():
                 continue
             wrong += more
             seen += found
+        wrong += check_ranges(oracle)
         oracle.close()
     print("\n".join(wrong + [f"{count} networks, {seen} damages, {len(wrong)} mistakes"]))
     return int(bool(wrong) or not seen)

@@ -24,6 +24,10 @@ FIXED = {"ArgMax": TensorProto.INT64, "ArgMin": TensorProto.INT64, "Shape": Tens
          "MatMulInteger": TensorProto.INT32, "DequantizeLinear": TensorProto.FLOAT}
 STEPS = {"Floor", "Ceil", "Sign", "Round", "Mod", "Cast", "ArgMax", "ArgMin", "ThresholdedRelu",
          "QuantizeLinear", "DynamicQuantizeLinear", "QLinearConv", "QLinearMatMul"}
+# Values from -1 to 1, and what stays within the range of its operand.
+UNIT = {"Sigmoid", "Tanh", "HardSigmoid", "Softsign", "Erf", "Sign", "Softmax"}
+INSIDE = (MOVES - {"Concat", "Pad"}) | {"MaxPool", "AveragePool", "GlobalAveragePool",
+                                        "GlobalMaxPool"}
 BOOLEANS = {"Greater", "Less", "GreaterOrEqual", "LessOrEqual", "Equal", "Not", "And", "Or", "Xor"}
 
 
@@ -63,14 +67,39 @@ def decisions(graph):
     return found
 
 
-def noise_nodes(name, clean, seed, k):
-    """clean + step * max |clean| * (a random number from -1 to 1)"""
+def bounds_of(graph):
+    """The largest magnitude of each value whose operator guarantees one."""
+    constants = {t.name: t for t in graph.initializer}
+    bounds = {}
+    for node in graph.node:
+        bound = bounds.get(node.input[0]) if node.input else None
+        if node.op_type in UNIT:
+            bound = 1.0
+        elif node.op_type == "Clip":
+            limits = [a.f for a in node.attribute if a.name in ("min", "max")]
+            limits += [float(numpy_helper.to_array(constants[name]))
+                       for name in node.input[1:3] if name in constants]
+            bound = max(map(abs, limits)) if len(limits) == 2 else None
+        elif node.op_type not in INSIDE:
+            bound = None
+        if bound:
+            bounds.update((name, bound) for name in node.output)
+    return bounds
+
+
+def noise_nodes(name, clean, seed, k, bound):
+    """clean + step * max |clean| * (a random number from -1 to 1); with a bound of the
+    value it takes the place of the maximum."""
     part = lambda text: f"twin_{k}_{text}"
+    if bound:
+        size = [helper.make_node("Constant", [], [part("max")], value=numpy_helper.from_array(
+            np.float32(bound)))]
+    else:
+        size = [helper.make_node("Abs", [clean], [part("abs")]),
+                helper.make_node("ReduceMax", [part("abs")], [part("max")], keepdims=1)]
     draw = helper.make_node("RandomUniformLike", [clean], [part("random")], low=-1.0, high=1.0,
                             seed=float(seed * 10007 + k))
-    return [helper.make_node("Abs", [clean], [part("abs")]),
-            helper.make_node("ReduceMax", [part("abs")], [part("max")], keepdims=1),
-            helper.make_node("Mul", [part("max"), "twin_step"], [part("size")]), draw,
+    return [*size, helper.make_node("Mul", [part("max"), "twin_step"], [part("size")]), draw,
             helper.make_node("Mul", [part("random"), part("size")], [part("noise")]),
             helper.make_node("Add", [clean, part("noise")], [name])]
 
@@ -87,10 +116,12 @@ def noisy_constants(graph, step, rng):
             tensor.CopyFrom(numpy_helper.from_array(moved.astype(np.float32), tensor.name))
 
 
-def twin(model, step, seed):
-    """The model with noise of the relative size `step`."""
+def twin(model, step, seed, ranges=False):
+    """The model with noise of the relative size `step`; with `ranges`, of that size
+    relative to the range that an operator guarantees, where one does."""
     model = onnx.ModelProto.FromString(model.SerializeToString())
     graph, types = model.graph, types_of(model.graph)
+    bounds = bounds_of(graph) if ranges else {}
     if not any(node.op_type in NEW for node in graph.node):
         model.opset_import[0].version = min(model.opset_import[0].version, LAST_RANDOM)
     readers = {}
@@ -106,7 +137,8 @@ def twin(model, step, seed):
                 continue
             clean = f"{name}_clean"
             node.output[k] = clean
-            nodes.append((node, noise_nodes(name, clean, seed, len(nodes))))
+            nodes.append((node, noise_nodes(name, clean, seed, len(nodes),
+                                             bounds.get(name))))
     late = {id(node): [] for node, _ in nodes}
     for node, more in nodes:
         late[id(node)] += more
@@ -130,12 +162,12 @@ def twin_inputs(arrays, step, seed):
     return moved
 
 
-def deviations(run, model, arrays, expected, step, seeds):
+def deviations(run, model, arrays, expected, step, seeds, ranges=False):
     """The deviations of each twin, element by element, for each output. `run(model, arrays)`
     gives outputs by name."""
     found = {name: [] for name in expected}
     for seed in seeds:
-        outputs = run(twin(model, step, seed), twin_inputs(arrays, step, seed))
+        outputs = run(twin(model, step, seed, ranges), twin_inputs(arrays, step, seed))
         for name, wanted in expected.items():
             got = outputs[name].astype(np.float64)
             with np.errstate(invalid="ignore"):
