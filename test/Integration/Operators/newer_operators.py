@@ -365,11 +365,20 @@ def mask_of_keys():
     check("mask of keys", "Attention", [q, k, v, kept], [y], opset=25)
 
 
+def range_of_halves():
+    """Range 27: numbers of 16 bits come from wider ones."""
+    numbers = [np.array(v, np.float16) for v in (0.5, 3.25, 0.1)]
+    step = np.float32(numbers[2])
+    y = (np.float32(0.5) + step * np.arange(28, dtype=np.float32))
+    check("Range", "Range", numbers, [y.astype(np.float16)],
+          constants=(0, 1, 2), stash_type=11, verify=False)
+
+
 CHECKS = {f.__name__: f for f in (
     linear_attention, causal_conv, swiglu, bitcast, deform_conv,
     inverse_real_dft, draws, nothing_to_reduce, packed_experts,
     experts_with_zero_points_of_rows, packed_heads, heads_in_a_buffer,
-    mask_of_keys)}
+    mask_of_keys, range_of_halves)}
 
 
 def main():
