@@ -37,6 +37,7 @@ const std::vector<OperatorRow> &ashlar::frontend::operatorTable() {
                         patchRows,
                         recurrentRows,
                         regionRows,
+                        regionPoolRows,
                         samplingRows,
                         scatterRows,
                         signalRows,

@@ -49,6 +49,7 @@ std::vector<OperatorRow> maskRows();
 std::vector<OperatorRow> patchRows();
 std::vector<OperatorRow> recurrentRows();
 std::vector<OperatorRow> regionRows();
+std::vector<OperatorRow> regionPoolRows();
 std::vector<OperatorRow> samplingRows();
 std::vector<OperatorRow> scatterRows();
 std::vector<OperatorRow> signalRows();

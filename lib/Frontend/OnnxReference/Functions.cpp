@@ -349,7 +349,7 @@ std::vector<EvaluatorRow> onnxref::functionEvaluators() {
       {"LeakyRelu", {1, 6, 16}, 1, leakyRelu},
       {"Elu", {1, 6, 22}, 1, elu},
       {"Selu", {1, 6, 22}, 1, selu},
-      {"Celu", {12}, 1, celu},
+      {"Celu", {12, 28}, 1, celu},
       {"HardSigmoid", {1, 6, 22}, 1, hardSigmoid},
       {"Gelu", {20}, 1, gelu},
       {"Swish", {24}, 1, swish},

@@ -134,6 +134,7 @@ void prefix(Call &call) {
 std::vector<EvaluatorRow> onnxref::maskEvaluators() {
   return {
       {"Trilu", {14}, 1, trilu},
+      {"Trilu", {1}, 1, trilu, Continuity::Smooth, "com.microsoft"},
       {"EyeLike", {9, 22}, 1, eyeLike},
       {"OneHot", {9, 11}, 3, oneHot, Continuity::Steps},
       {"Hardmax", {1, 11, 13}, 1, hardmax, Continuity::Steps},

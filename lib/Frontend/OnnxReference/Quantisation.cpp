@@ -8,6 +8,7 @@
 #include "Narrow.h"
 #include "Registry.h"
 #include "Walk.h"
+#include "Windows.h"
 #include "lib/Frontend/Onnx/Tensors.h"
 
 #include <cmath>
@@ -238,7 +239,8 @@ void convInteger(Call &call) {
 
 /// saturate(round(sums * (scale of x * scale of w / scale of y)) + zero of y).
 /// Operands 1, 4, 6 and 7 are these scales and the zero point.
-void setRequantised(Call &call, Tensor sums, int64_t left, int64_t right) {
+void setRequantised(Call &call, Tensor sums, int64_t left, int64_t right,
+                    bool last = false) {
   if (call.failed())
     return;
   const PerSlice ofX(call, call.operand(1), sums.shape, left),
@@ -253,7 +255,7 @@ void setRequantised(Call &call, Tensor sums, int64_t left, int64_t right) {
     y.ints[i] = saturated(
         nearestEven(sums.floats[i] * (ofX[i] * ofW[i] / ofY[i])) + zero[i],
         type);
-  call.setResult(0, std::move(y));
+  call.setResult(0, last ? channelsLast(y) : std::move(y));
 }
 
 void qlinearMatmul(Call &call) {
@@ -263,17 +265,21 @@ void qlinearMatmul(Call &call) {
 }
 
 void qlinearConv(Call &call) {
-  const Tensor x = centred(call, 0, 2, channels),
-               w = centred(call, 3, 5, kernels);
-  if (call.failed())
+  // An attribute of com.microsoft's form alone.
+  const bool last = call.getInt("channels_last", 0) != 0;
+  Tensor x = centred(call, 0, 2, channels);
+  const Tensor w = centred(call, 3, 5, kernels);
+  if (call.failed() || !call.require(rankOf(x) >= 3, "the rank is too small"))
     return;
+  if (last)
+    x = channelsFirst(x);
   Tensor sums = convolve(call, x, w);
   if (!call.failed() && call.has(8)) {
     const PerSlice bias(call, call.operand(8), sums.shape, channels);
     for (int64_t i = 0, e = call.failed() ? 0 : sums.size(); i < e; ++i)
       sums.floats[i] += bias[i];
   }
-  setRequantised(call, std::move(sums), channels, channels);
+  setRequantised(call, std::move(sums), channels, channels, last);
 }
 
 constexpr Continuity open = Continuity::OpenSteps;
@@ -304,6 +310,7 @@ std::vector<EvaluatorRow> onnxref::quantisationEvaluators() {
       {"ConvInteger", {10}, 2, convInteger},
       {"MatMulInteger", {10}, 2, matmulInteger},
       {"QLinearConv", {10}, 8, qlinearConv, open},
+      {"QLinearConv", {1}, 8, qlinearConv, open, "com.microsoft"},
       {"QLinearMatMul", {10, 21}, 8, qlinearMatmul, open},
   };
 }

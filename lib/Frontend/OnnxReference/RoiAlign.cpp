@@ -96,8 +96,53 @@ void roiAlign(Call &call) {
   call.setResult(0, std::move(y));
 }
 
+/// The largest element of each bin; bins share the elements at their edges.
+/// Edges are computed in binary32, as their rounding decides what is inside.
+void maxRoiPool(Call &call) {
+  const Tensor &x = call.operand(0), &rois = call.operand(1);
+  const Shape bins = call.getInts("pooled_shape");
+  const auto scale = static_cast<float>(call.getFloat("spatial_scale", 1));
+  if (!call.require(rankOf(x) == 4 && rankOf(rois) == 2 && x.isFloat() &&
+                        rois.isFloat() && rois.shape[1] == 5 &&
+                        bins.size() == 2,
+                    "regions do not fit"))
+    return;
+  Tensor y(x.type, {rois.shape[0], x.shape[1], bins[0], bins[1]});
+  forEachIndex(y.shape, [&](ArrayRef<int64_t> at, int64_t i) {
+    const double *roi = &rois.floats[at[0] * 5];
+    const auto batch = static_cast<int64_t>(roi[0]);
+    int64_t low[2], high[2];
+    for (int d = 0; d < 2; ++d) {
+      const float start = std::round(static_cast<float>(roi[2 - d]) * scale),
+                  end = std::round(static_cast<float>(roi[4 - d]) * scale);
+      const float bin =
+          std::max(end - start + 1, 1.0f) / static_cast<float>(bins[d]);
+      const auto place = static_cast<float>(at[d + 2]);
+      const auto extent = static_cast<float>(x.shape[d + 2]);
+      auto clipped = [&](float v) {
+        return static_cast<int64_t>(std::min(std::max(v, 0.0f), extent));
+      };
+      low[d] = clipped(std::floor(place * bin) + start);
+      high[d] = clipped(std::ceil((place + 1) * bin) + start);
+    }
+    if (!call.require(batch >= 0 && batch < x.shape[0],
+                      "a batch index is out of range"))
+      return;
+    double top = -HUGE_VAL;
+    for (int64_t r = low[0]; r < high[0]; ++r)
+      for (int64_t c = low[1]; c < high[1]; ++c)
+        top = std::max(
+            top, x.floats[((batch * x.shape[1] + at[1]) * x.shape[2] + r) *
+                              x.shape[3] +
+                          c]);
+    y.floats[i] = low[0] < high[0] && low[1] < high[1] ? top : 0;
+  });
+  call.setResult(0, std::move(y));
+}
+
 } // namespace
 
 std::vector<EvaluatorRow> onnxref::regionEvaluators() {
-  return {{"RoiAlign", {10, 16, 22}, 3, roiAlign, Continuity::Steps}};
+  return {{"RoiAlign", {10, 16, 22}, 3, roiAlign, Continuity::Steps},
+          {"MaxRoiPool", {1, 22}, 2, maxRoiPool, Continuity::Steps}};
 }

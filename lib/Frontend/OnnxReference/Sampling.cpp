@@ -171,6 +171,7 @@ void affineGrid(Call &call) {
 std::vector<EvaluatorRow> onnxref::samplingEvaluators() {
   return {
       {"GridSample", {16, 20, 22}, 2, gridSample, Continuity::Steps},
+      {"GridSample", {1}, 2, gridSample, Continuity::Steps, "com.microsoft"},
       {"AffineGrid", {20}, 2, affineGrid},
   };
 }

@@ -178,6 +178,6 @@ std::vector<EvaluatorRow> onnxref::shapeEvaluators() {
       {"Size", {1, 13, 19, 21, 23, 24, 25}, 1, sizeOf},
       {"Constant", {1, 11, 12, 13, 19, 21, 23, 24, 25}, 0, constant},
       {"ConstantOfShape", {9, 20, 21, 23, 24, 25}, 1, constantOfShape},
-      {"Range", {11}, 3, range},
+      {"Range", {11, 27}, 3, range},
   };
 }

@@ -78,3 +78,32 @@ Shape onnxref::resultShape(const Window &window, int64_t batch,
     shape.push_back(window.out[d]);
   return shape;
 }
+
+/// Dimension d of the result is dimension perm[d] of x.
+static Tensor permuted(const Tensor &x, ArrayRef<int64_t> perm) {
+  const Shape steps = broadcastStrides(x.shape, x.shape.size());
+  Shape shape;
+  for (int64_t d : perm)
+    shape.push_back(x.shape[d]);
+  return rearranged(x, shape, [&](ArrayRef<int64_t> at) {
+    int64_t place = 0;
+    for (size_t d = 0; d < at.size(); ++d)
+      place += at[d] * steps[perm[d]];
+    return place;
+  });
+}
+
+Tensor onnxref::channelsFirst(const Tensor &x) {
+  Shape perm = {0, rankOf(x) - 1};
+  for (int64_t d = 1; d + 1 < rankOf(x); ++d)
+    perm.push_back(d);
+  return permuted(x, perm);
+}
+
+Tensor onnxref::channelsLast(const Tensor &x) {
+  Shape perm = {0};
+  for (int64_t d = 2; d < rankOf(x); ++d)
+    perm.push_back(d);
+  perm.push_back(1);
+  return permuted(x, perm);
+}

@@ -38,6 +38,10 @@ Shape listOf(Call &call, StringRef name, size_t count, int64_t otherwise);
 Window readWindow(Call &call, ArrayRef<int64_t> spatial,
                   ArrayRef<int64_t> kernel, bool ceil);
 
+/// [N, ...spatial, channels] as [N, channels, ...spatial], and back.
+Tensor channelsFirst(const Tensor &x);
+Tensor channelsLast(const Tensor &x);
+
 /// [N, channels, ...out], of as many dimensions as the operand has.
 Shape resultShape(const Window &window, int64_t batch, int64_t channels,
                   size_t rank);

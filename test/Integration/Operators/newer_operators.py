@@ -291,9 +291,94 @@ def packed_experts():
           swiglu_limit=3.0, expert_weight_bits=4, block_size=4)
 
 
+def experts_with_zero_points_of_rows():
+    """QMoE without blocks: zero points packed along the rows of an expert."""
+    x, router = normal(5, 8), normal(5, 3)
+    codes = [RANDOM.integers(0, 16, s) for s in ((3, 6, 8), (3, 8, 6))]
+    packed = [(c[..., ::2] | c[..., 1::2] << 4).astype(np.uint8) for c in codes]
+    scales = [RANDOM.uniform(.02, .1, s).astype(np.float32)
+              for s in ((3, 6), (3, 8))]
+    zeros = [RANDOM.integers(0, 256, s, dtype=np.uint8) for s in ((3, 3), (3, 4))]
+    w1, w2 = ((c - np.stack([z & 15, z >> 4], -1).reshape(s.shape)[..., None])
+              * s[..., None].astype(float)
+              for c, z, s in zip(codes, zeros, scales))
+    y = np.zeros((5, 8))
+    for t, best in enumerate(np.argmax(router, 1)):
+        y[t] = w2[best] @ np.maximum(w1[best] @ x[t], 0)
+    check("QMoE of rows", "QMoE",
+          [x, router, packed[0], scales[0], None, packed[1], scales[1], None,
+           None, None, None, *zeros], [y.astype(np.float32)],
+          constants=(2, 3, 5, 6, 11, 12), opset=20, domain="com.microsoft", k=1,
+          normalize_routing_weights=1, activation_type="relu",
+          expert_weight_bits=4)
+
+
+def attended(q, k, v, end=None, heads=2):
+    """Softmax attention of [batch, length, width] with the first keys."""
+    def apart(x):
+        return x.reshape(*x.shape[:2], heads, -1).transpose(0, 2, 1, 3).astype(float)
+    q, k, v = map(apart, (q, k, v))
+    scores = q @ k[:, :, :end].swapaxes(2, 3) / np.sqrt(q.shape[3])
+    weights = np.exp(scores - scores.max(-1, keepdims=True))
+    y = weights / weights.sum(-1, keepdims=True) @ v[:, :, :end]
+    return y.transpose(0, 2, 1, 3).reshape(y.shape[0], y.shape[2], -1) \
+        .astype(np.float32)
+
+
+def packed_heads():
+    """MultiHeadAttention with keys and values, or all three, in one operand."""
+    q, k, v = (normal(2, 3, 8) for _ in range(3))
+    bias = normal(24)
+    y = attended(*(x + b for x, b in zip((q, k, v), bias.reshape(3, 8))))
+
+    def together(*parts):
+        return np.stack([x.reshape(2, 3, 2, 4) for x in parts], 3)
+    for operands in ([q, together(k, v), None, bias],
+                     [together(q, k, v), None, None, bias]):
+        check("packed heads", "MultiHeadAttention", operands, [y], opset=20,
+              domain="com.microsoft", num_heads=2)
+
+
+def heads_in_a_buffer():
+    """MultiHeadAttention whose new rows go into a cache with room."""
+    q, k, v = (normal(2, 1, 8) for _ in range(3))
+    past = [normal(2, 2, 6, 4) for _ in range(2)]
+    present = [x.copy() for x in past]
+    for cache, rows in zip(present, (k, v)):
+        cache[:, :, 3] = rows.reshape(2, 2, 4)
+    y = attended(q, *(x.transpose(0, 2, 1, 3).reshape(2, 6, 8) for x in present),
+                 end=4)
+    check("heads in a buffer", "MultiHeadAttention",
+          [q, k, v, None, None, None, *past, np.array([3], np.int32)],
+          [y, *present], opset=20, domain="com.microsoft", num_heads=2)
+
+
+def mask_of_keys():
+    """Attention with a mask of one dimension, the keys."""
+    q, k, v = (normal(1, 2, n, 4) for n in (3, 5, 5))
+    kept = np.array([True, False, True, True, False])
+
+    def flat(x):
+        return x.transpose(0, 2, 1, 3).reshape(1, x.shape[2], 8)
+    y = attended(flat(q), flat(k[:, :, kept]), flat(v[:, :, kept]))
+    y = y.reshape(1, 3, 2, 4).transpose(0, 2, 1, 3)
+    check("mask of keys", "Attention", [q, k, v, kept], [y], opset=25)
+
+
+def range_of_halves():
+    """Range 27: numbers of 16 bits come from wider ones."""
+    numbers = [np.array(v, np.float16) for v in (0.5, 3.25, 0.1)]
+    step = np.float32(numbers[2])
+    y = (np.float32(0.5) + step * np.arange(28, dtype=np.float32))
+    check("Range", "Range", numbers, [y.astype(np.float16)],
+          constants=(0, 1, 2), stash_type=11, verify=False)
+
+
 CHECKS = {f.__name__: f for f in (
     linear_attention, causal_conv, swiglu, bitcast, deform_conv,
-    inverse_real_dft, draws, nothing_to_reduce, packed_experts)}
+    inverse_real_dft, draws, nothing_to_reduce, packed_experts,
+    experts_with_zero_points_of_rows, packed_heads, heads_in_a_buffer,
+    mask_of_keys, range_of_halves)}
 
 
 def main():

@@ -174,6 +174,11 @@ void prefix(Node &n) {
 std::vector<OperatorRow> ashlar::frontend::maskRows() {
   return {
       {"Trilu", {14}, trilu, "comparison of positions and choice"},
+      {"Trilu",
+       {1},
+       trilu,
+       "comparison of positions and choice",
+       "com.microsoft"},
       {"EyeLike", {9, 22}, eyeLike, "a constant"},
       {"OneHot",
        {9, 11},

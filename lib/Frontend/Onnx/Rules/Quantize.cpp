@@ -310,16 +310,22 @@ Value finishProduct(Node &n, Value acc, const Dequantised &x,
   return n.binary<AddOp>(y, bias);
 }
 
+/// The form of com.microsoft may have the channels last, of x and of y; the
+/// weights have theirs as ever.
+template <bool contrib>
 void qlinearConv(Node &n) {
-  Factors f{n.input(0), n.input(2), n.input(3), n.input(5)};
+  const bool last = contrib && n.getInt("channels_last", 0) != 0;
+  Factors f{channelsFirst(n, n.input(0), last), n.input(2), n.input(3),
+            n.input(5)};
   if (!checkFactors(n, f))
     return;
   auto window = convWindow(n, f.x, f.w);
   if (!window)
     return;
   Value acc = convAccumulators(n, f, *window, n.optionalInput(8));
-  n.setOutput(
-      0, requantise(n, acc, n.input(1), n.input(4), n.input(6), n.input(7), 1));
+  Value y =
+      requantise(n, acc, n.input(1), n.input(4), n.input(6), n.input(7), 1);
+  n.setOutput(0, channelsLast(n, y, last));
 }
 
 void qlinearMatmul(Node &n) {
@@ -446,7 +452,8 @@ std::vector<OperatorRow> ashlar::frontend::quantizeRows() {
   return {
       {"ConvInteger", {10}, convInteger, product},
       {"MatMulInteger", {10}, matmulInteger, product},
-      {"QLinearConv", {10}, qlinearConv, product},
+      {"QLinearConv", {10}, qlinearConv<false>, product},
+      {"QLinearConv", {1}, qlinearConv<true>, product, "com.microsoft"},
       {"QLinearMatMul", {10, 21}, qlinearMatmul, product},
       {"QGemm", {1}, qgemm, product, "com.microsoft"},
   };

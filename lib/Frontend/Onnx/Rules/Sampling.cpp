@@ -308,6 +308,7 @@ std::vector<OperatorRow> ashlar::frontend::samplingRows() {
        gridSample,
        "reads at computed indices times weights; every mode and padding, grids "
        "that are known at run time too"},
+      {"GridSample", {1}, gridSample, "as GridSample of ONNX", "com.microsoft"},
       {"AffineGrid",
        {20},
        affineGrid,

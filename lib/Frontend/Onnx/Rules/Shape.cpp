@@ -103,6 +103,14 @@ void constantOfShape(Node &n) {
 }
 
 void range(Node &n) {
+  if (n.opset() >= 27) {
+    // Numbers of 16 bits are computed in a wider type and rounded once.
+    const int64_t wider = n.getInt("stash_type", 1);
+    if (wider != 1 && wider != 11) {
+      n.malformed("stash_type is {}, expected 1 (float) or 11 (double)", wider);
+      return;
+    }
+  }
   for (size_t i = 0; i < 2; ++i)
     if (n.hasInput(i) && !constantOf(n.input(i)))
       return rangeAtRunTime(n);
@@ -153,7 +161,7 @@ std::vector<OperatorRow> ashlar::frontend::shapeRows() {
        "a constant; an extent that is known at run time needs a bound, and the "
        "result has a run-time extent"},
       {"Range",
-       {11},
+       {11, 27},
        range,
        "a constant; a start or limit that is known at run time needs a bound, "
        "and the result has a run-time extent"},

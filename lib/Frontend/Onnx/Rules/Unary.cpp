@@ -353,7 +353,7 @@ std::vector<OperatorRow> ashlar::frontend::unaryRows() {
       {"Mish", {18, 22}, mish, "its formula"},
       {"Swish", {24}, swish, "x * sigmoid(alpha * x)"},
       {"SwiGLU", {28}, swiGlu, "one operation and a product"},
-      {"Celu", {12}, celu, "alpha * elu(x / alpha)"},
+      {"Celu", {12, 28}, celu, "alpha * elu(x / alpha)"},
       {"ThresholdedRelu", {10, 22}, thresholdedRelu, "compare and choose"},
       {"Identity", {1, 13, 14, 16, 19, 21, 23, 24, 25}, identity, "nothing"},
       {"Dropout", {1, 6, 7, 10}, dropout, "nothing; the mask is a constant"},

@@ -74,3 +74,22 @@ WindowAttributes ashlar::frontend::readWindow(Node &n, ShapeRef spatial,
   }
   return w;
 }
+
+Value ashlar::frontend::channelsFirst(Node &n, Value x, bool last) {
+  if (!x || !last || rankOf(x) < 3)
+    return x;
+  SmallVector<int64_t> perm = {0, rankOf(x) - 1};
+  for (int64_t i = 1; i + 1 < rankOf(x); ++i)
+    perm.push_back(i);
+  return n.transpose(x, perm);
+}
+
+Value ashlar::frontend::channelsLast(Node &n, Value x, bool last) {
+  if (!x || !last || rankOf(x) < 3)
+    return x;
+  SmallVector<int64_t> perm = {0};
+  for (int64_t i = 2; i < rankOf(x); ++i)
+    perm.push_back(i);
+  perm.push_back(1);
+  return n.transpose(x, perm);
+}

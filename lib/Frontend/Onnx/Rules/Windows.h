@@ -24,6 +24,11 @@ Shape listAttribute(Node &n, StringRef name, size_t count,
 /// over `spatial`.
 WindowAttributes readWindow(Node &n, ShapeRef spatial, ShapeRef kernel);
 
+/// [batch, spatial.., channels] with the channels after the batch if \p last,
+/// and back.
+Value channelsFirst(Node &n, Value x, bool last);
+Value channelsLast(Node &n, Value x, bool last);
+
 } // namespace ashlar::frontend
 
 #endif // ASHLAR_LIB_FRONTEND_ONNX_WINDOWS_H

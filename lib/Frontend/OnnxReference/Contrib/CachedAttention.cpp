@@ -96,10 +96,15 @@ void turn(Call &call, Tensor &x, const Tensor &cosines, const Tensor &sines,
 using Terms =
     llvm::function_ref<double(int64_t b, int64_t h, int64_t i, int64_t j)>;
 
+/// Forms of a result that shows the scores.
+enum class Shown { Masked, Read, Probabilities };
+
 struct Scores {
   double scale = 0, cap = 0;
   /// Logits next to the scores, one per head, or none.
   SmallVector<double> sinks;
+  Shown form = Shown::Masked;
+  Tensor *shown = nullptr; ///< Where they go, if they are a result.
 };
 
 Tensor attend(Call &call, const Tensor &q, const Tensor &k, const Tensor &v,
@@ -113,6 +118,8 @@ Tensor attend(Call &call, const Tensor &q, const Tensor &k, const Tensor &v,
                            ? scores.scale
                            : 1 / std::sqrt(static_cast<double>(q.shape[3]));
   Tensor y(q.type, {q.shape[0], q.shape[1], q.shape[2], v.shape[3]});
+  if (scores.shown)
+    *scores.shown = Tensor(q.type, {q.shape[0], q.shape[1], q.shape[2], keys});
   std::vector<double> row(keys);
   forEachIndex(
       {q.shape[0], q.shape[1], q.shape[2]}, [&](ArrayRef<int64_t> at, int64_t) {
@@ -128,9 +135,15 @@ Tensor attend(Call &call, const Tensor &q, const Tensor &k, const Tensor &v,
           row[j] = sum + terms(b, h, i, j);
           top = std::max(top, row[j]);
         }
+        const std::vector<double> given = row;
         double sum = scores.sinks.empty() ? 0 : std::exp(scores.sinks[h] - top);
         for (double &score : row)
           sum += score = std::exp(score - top);
+        for (int64_t j = 0; scores.shown && j < keys; ++j)
+          element(*scores.shown, b, h, i, j) =
+              scores.form == Shown::Probabilities               ? row[j] / sum
+              : scores.form == Shown::Read && given[j] == kNone ? 0
+                                                                : given[j];
         for (int64_t d = 0; d < v.shape[3]; ++d) {
           double result = 0;
           for (int64_t j = 0; j < keys; ++j)
@@ -142,7 +155,7 @@ Tensor attend(Call &call, const Tensor &q, const Tensor &k, const Tensor &v,
 }
 
 /// An addend of the scores whose extents of 1 stand for all.
-double biasAt(const Tensor &bias, std::initializer_list<int64_t> index) {
+double termAt(const Tensor &bias, std::initializer_list<int64_t> index) {
   int64_t place = 0;
   const size_t rank = bias.shape.size();
   for (size_t d = 0; d < rank; ++d)
@@ -159,6 +172,18 @@ int64_t presentRows(Call &call, const Tensor *past, int64_t fresh) {
   if (!call.has(6))
     return rows;
   return call.integers(6)[0] == rows + fresh ? rows + fresh : rows;
+}
+
+/// Scores [batch, heads, length, keys] of the first keys.
+Tensor firstKeys(const Tensor &x, int64_t count) {
+  const int64_t keys = x.shape[3];
+  count = std::min(std::max<int64_t>(count, 0), keys);
+  return rearranged(
+      x, {x.shape[0], x.shape[1], x.shape[2], count},
+      [&](ArrayRef<int64_t> at) {
+        return ((at[0] * x.shape[1] + at[1]) * x.shape[2] + at[2]) * keys +
+               at[3];
+      });
 }
 
 void groupQueryAttention(Call &call) {
@@ -201,7 +226,13 @@ void groupQueryAttention(Call &call) {
   const Tensor keys = withRows(past ? *past : none, k, rows, start);
   const Tensor values =
       withRows(call.has(4) ? call.operand(4) : none, v, rows, start);
-  Scores scores{call.getFloat("scale", 0), call.getFloat("softcap", 0), {}};
+  Tensor shown;
+  const int64_t form = call.getInt("qk_output", 0);
+  Scores scores{call.getFloat("scale", 0),
+                call.getFloat("softcap", 0),
+                {},
+                form == 2 ? Shown::Probabilities : Shown::Read,
+                form != 0 ? &shown : nullptr};
   if (call.has(11))
     scores.sinks = call.numbers(11);
   else if (call.getInt("smooth_softmax", 0) > 0)
@@ -213,87 +244,114 @@ void groupQueryAttention(Call &call) {
                const int64_t own = start[b] + i;
                if (j > own || (window > 0 && j <= own - window))
                  return kNone;
-               return call.has(10) ? biasAt(call.operand(10), {b, h, i, j}) : 0;
+               return call.has(10) ? termAt(call.operand(10), {b, h, i, j}) : 0;
              });
   if (call.failed())
     return;
   call.setResult(0, together(y));
   call.setResult(1, keys);
   call.setResult(2, values);
+  if (form != 0)
+    call.setResult(3, firstKeys(shown, call.has(6) ? call.integers(6)[0]
+                                                   : shown.shape[3]));
 }
 
-/// Heads with their part of the bias of all projections.
-Tensor projected(Call &call, size_t operand, int64_t heads, int64_t biasStart) {
-  Tensor x = call.operand(operand);
-  if (rankOf(x) == 4)
-    return x;
-  if (call.has(3) && rankOf(x) == 3)
-    for (size_t i = 0; i < x.floats.size(); ++i)
-      x.floats[i] += call.operand(3).floats[biasStart + i % x.shape[2]];
-  return headsOf(call, x, heads, 0, heads);
-}
+/// Where MultiHeadAttention and its form for decoders have their operands.
+struct Places {
+  size_t bias, mask, terms, past, length;
+};
 
-/// Part \p part of [batch, length, heads, 3, size] by heads.
-Tensor packedPart(const Tensor &x, int64_t part) {
+/// Part \p part of \p parts of [batch, length, heads, parts, size] by heads.
+Tensor packedPart(const Tensor &x, int64_t parts, int64_t part) {
   const int64_t length = x.shape[1], heads = x.shape[2], size = x.shape[4];
   return rearranged(
       x, {x.shape[0], heads, length, size}, [&](ArrayRef<int64_t> at) {
-        return (((at[0] * length + at[2]) * heads + at[1]) * 3 + part) * size +
+        return (((at[0] * length + at[2]) * heads + at[1]) * parts + part) *
+                   size +
                at[3];
       });
 }
 
-/// What a key that may be padding gets: flags or lengths.
-double paddingAt(Call &call, const SmallVector<int64_t> &mask, int64_t keys,
-                 int64_t b, int64_t j) {
+/// Query, keys and values (0, 1, 2) with their part of the bias.
+Tensor projected(Call &call, const Places &at, int64_t heads, int64_t which) {
+  const Tensor &q = call.operand(0);
+  const size_t own = call.has(which) ? which : (call.has(1) ? 1 : 0);
+  const Tensor &x = call.operand(own);
+  if (rankOf(x) == 4)
+    return x;
+  Tensor y = rankOf(x) == 5
+                 ? packedPart(x, own == 0 ? 3 : 2, own == 0 ? which : which - 1)
+                 : headsOf(call, x, heads, 0, heads);
+  if (call.failed() || !call.has(at.bias))
+    return y;
+  const int64_t width = rankOf(q) == 5 ? q.shape[2] * q.shape[4] : q.shape[2];
+  const int64_t size = y.shape[3];
+  forEachIndex(y.shape, [&](ArrayRef<int64_t> index, int64_t i) {
+    y.floats[i] += call.operand(at.bias)
+                       .floats[which * width + index[1] * size + index[3]];
+  });
+  return y;
+}
+
+/// What a key that may be padding gets: flags, flags of each query, or lengths.
+double paddingAt(Call &call, size_t operand, const SmallVector<int64_t> &mask,
+                 ArrayRef<int64_t> at, int64_t queries, int64_t keys) {
   if (mask.empty())
     return 0;
-  const bool kept =
-      rankOf(call.operand(4)) == 1 ? j < mask[b] : mask[b * keys + j] > 0;
+  const int64_t rank = rankOf(call.operand(operand)), b = at[0], j = at[2];
+  const bool kept = rank == 1   ? j < mask[b]
+                    : rank == 2 ? mask[b * keys + j] > 0
+                                : mask[(b * queries + at[1]) * keys + j] > 0;
   return kept ? 0 : call.getFloat("mask_filter_value", -10000);
 }
 
-void multiHeadAttention(Call &call) {
+void attendHeads(Call &call, const Places &at) {
   const int64_t heads = call.getInt("num_heads", 0);
-  const bool packed = rankOf(call.operand(0)) == 5;
-  if (!call.require(heads > 0 && (packed || (call.has(1) && call.has(2))),
-                    "operands do not fit"))
+  if (!call.require(heads > 0, "there are no heads"))
     return;
-  const Tensor &first = call.operand(0);
-  const int64_t width = packed ? 0 : first.shape.back();
-  const Tensor q = packed ? packedPart(first, 0) : projected(call, 0, heads, 0);
-  const Tensor k =
-      packed ? packedPart(first, 1) : projected(call, 1, heads, width);
-  const Tensor v =
-      packed ? packedPart(first, 2) : projected(call, 2, heads, 2 * width);
+  const Tensor q = projected(call, at, heads, 0),
+               k = projected(call, at, heads, 1),
+               v = projected(call, at, heads, 2);
   if (call.failed())
     return;
-  const Tensor none, *past = call.has(6) ? &call.operand(6) : nullptr;
-  const int64_t before = past ? past->shape[2] : 0;
-  const int64_t keys = before + k.shape[2];
+  const Tensor none,
+      *past = call.has(at.past) ? &call.operand(at.past) : nullptr;
+  const bool buffer = past && call.has(at.length);
+  const int64_t room = past ? past->shape[2] : 0,
+                before = buffer ? call.integers(at.length)[0] : room,
+                keys = buffer ? room : room + k.shape[2];
   const SmallVector<int64_t> start(q.shape[0], before);
   const Tensor allKeys = withRows(past ? *past : none, k, keys, start);
-  const Tensor allValues =
-      withRows(call.has(7) ? call.operand(7) : none, v, keys, start);
+  const Tensor allValues = withRows(
+      call.has(at.past + 1) ? call.operand(at.past + 1) : none, v, keys, start);
   const bool causal = call.getInt("unidirectional", 0) != 0;
   const SmallVector<int64_t> mask =
-      call.has(4) ? call.integers(4) : SmallVector<int64_t>();
-  const int64_t offset = keys - q.shape[2];
-  Tensor y =
-      attend(call, q, allKeys, allValues, {call.getFloat("scale", 0), 0, {}},
-             [&](int64_t b, int64_t h, int64_t i, int64_t j) {
-               if (causal && j > i + offset)
-                 return kNone;
-               const double bias =
-                   call.has(5) ? biasAt(call.operand(5), {b, h, i, j}) : 0;
-               return bias + paddingAt(call, mask, keys, b, j);
-             });
+      call.has(at.mask) ? call.integers(at.mask) : SmallVector<int64_t>();
+  const int64_t end = before + k.shape[2], offset = end - q.shape[2];
+  Tensor shown;
+  Tensor y = attend(call, q, allKeys, allValues,
+                    {call.getFloat("scale", 0), 0, {}, Shown::Masked, &shown},
+                    [&](int64_t b, int64_t h, int64_t i, int64_t j) {
+                      if (j >= end || (causal && j > i + offset))
+                        return kNone;
+                      const double bias =
+                          call.has(at.terms)
+                              ? termAt(call.operand(at.terms), {b, h, i, j})
+                              : 0;
+                      return bias + paddingAt(call, at.mask, mask, {b, i, j},
+                                              q.shape[2], keys);
+                    });
   if (call.failed())
     return;
   call.setResult(0, together(y));
   call.setResult(1, allKeys);
   call.setResult(2, allValues);
+  call.setResult(3, shown);
 }
+
+void multiHeadAttention(Call &call) { attendHeads(call, {3, 4, 5, 6, 8}); }
+
+void decoderAttention(Call &call) { attendHeads(call, {10, 3, 4, 5, 7}); }
 
 void rotaryEmbedding(Call &call) {
   const Tensor &x = call.operand(0), &cosines = call.operand(2);
@@ -324,6 +382,12 @@ std::vector<EvaluatorRow> onnxref::cachedAttentionEvaluators() {
   return {
       {"GroupQueryAttention", {1}, 1, groupQueryAttention, smooth, domain},
       {"MultiHeadAttention", {1}, 1, multiHeadAttention, smooth, domain},
+      {"DecoderMaskedMultiHeadAttention",
+       {1},
+       1,
+       decoderAttention,
+       smooth,
+       domain},
       {"RotaryEmbedding", {1}, 4, rotaryEmbedding, smooth, domain},
   };
 }

@@ -122,6 +122,30 @@ Tensor times(Tensor x, double factor) {
   return x;
 }
 
+/// [rows, batch.., columns] as [batch.., rows, columns].
+Tensor batchFirst(const Tensor &x) {
+  if (rankOf(x) < 3)
+    return x;
+  Shape shape(x.shape.begin() + 1, x.shape.end() - 1);
+  shape.push_back(x.shape[0]);
+  shape.push_back(x.shape.back());
+  const int64_t batch = elementCount(ArrayRef<int64_t>(shape).drop_back(2));
+  return rearranged(x, shape, [&](ArrayRef<int64_t> at) {
+    int64_t matrix = 0;
+    for (size_t d = 0; d + 2 < at.size(); ++d)
+      matrix = matrix * shape[d] + at[d];
+    return (at[at.size() - 2] * batch + matrix) * shape.back() + at.back();
+  });
+}
+
+/// An operand of a product, its axes exchanged as attributes say.
+Tensor factor(Call &call, size_t i, StringRef batch, StringRef transposed) {
+  Tensor x = call.operand(i);
+  if (call.getInt(batch, 0))
+    x = batchFirst(x);
+  return call.getInt(transposed, 0) ? turned(x) : x;
+}
+
 /// alpha * A' * B'.
 Tensor product(Call &call) {
   const Tensor &a = call.operand(0), &b = call.operand(1);
@@ -129,8 +153,8 @@ Tensor product(Call &call) {
                         b.isFloat(),
                     "operands are no matrices of floats"))
     return {};
-  return times(multiplyMatrices(call, call.getInt("transA", 0) ? turned(a) : a,
-                                call.getInt("transB", 0) ? turned(b) : b),
+  return times(multiplyMatrices(call, factor(call, 0, "transBatchA", "transA"),
+                                factor(call, 1, "transBatchB", "transB")),
                call.getFloat("alpha", 1));
 }
 

@@ -137,13 +137,17 @@ Tensor unpacked(Call &call, size_t i, size_t zero) {
   const int64_t perByte = 8 / bits, columns = bytes.shape[2] * perByte;
   const int64_t given = call.getInt("block_size", 0),
                 block = given > 0 ? given : columns,
-                blocks = (columns + block - 1) / block,
-                zeroBytes = (blocks + perByte - 1) / perByte;
+                blocks = (columns + block - 1) / block;
+  // Rows without blocks have one zero point each, packed expert by expert.
+  const int64_t line = given > 0 ? blocks : bytes.shape[1],
+                zeroBytes = (line + perByte - 1) / perByte;
   const int64_t rows = bytes.shape[0] * bytes.shape[1];
-  if (!call.require(scales.size() == rows * blocks &&
-                        (!call.has(zero) ||
-                         call.operand(zero).size() == rows * zeroBytes),
-                    "scales or zero points do not fit"))
+  if (!call.require(
+          scales.size() == rows * blocks &&
+              (!call.has(zero) ||
+               call.operand(zero).size() ==
+                   rows * blocks / std::max<int64_t>(line, 1) * zeroBytes),
+          "scales or zero points do not fit"))
     return {};
   Tensor w(ElementType::F64, {bytes.shape[0], bytes.shape[1], columns});
   auto code = [&](const Tensor &packed, int64_t first, int64_t k) {
@@ -153,9 +157,11 @@ Tensor unpacked(Call &call, size_t i, size_t zero) {
   for (int64_t at = 0; at < w.size(); ++at) {
     const int64_t row = at / columns, column = at % columns,
                   own = column / block;
-    const int64_t origin = call.has(zero)
-                               ? code(call.operand(zero), row * zeroBytes, own)
-                               : int64_t(1) << (bits - 1);
+    const int64_t place = row * blocks + own;
+    const int64_t origin =
+        call.has(zero)
+            ? code(call.operand(zero), place / line * zeroBytes, place % line)
+            : int64_t(1) << (bits - 1);
     w.floats[at] = static_cast<double>(
                        code(bytes, row * bytes.shape[2], column) - origin) *
                    scales.floats[row * blocks + own];

@@ -39,7 +39,11 @@ int64_t saturated(double value, ElementType type) {
   return static_cast<int64_t>(std::min(std::max(value, low), low + 255));
 }
 
-void setQuantised(Call &call, const Tensor &y, size_t at, ElementType type) {
+/// Whether kernels add the zero point before they round, which decides ties.
+enum class ZeroPoint { AfterRounding, BeforeRounding };
+
+void setQuantised(Call &call, const Tensor &y, size_t at, ElementType type,
+                  ZeroPoint when = ZeroPoint::AfterRounding) {
   const double scale = single(call, at, 1), zero = single(call, at + 1, 0);
   if (call.failed())
     return;
@@ -47,7 +51,10 @@ void setQuantised(Call &call, const Tensor &y, size_t at, ElementType type) {
     type = call.operand(at + 1).type;
   Tensor q(type, y.shape);
   for (int64_t i = 0; i < y.size(); ++i)
-    q.ints[i] = saturated(std::nearbyint(y.floats[i] / scale) + zero, type);
+    q.ints[i] = saturated(when == ZeroPoint::BeforeRounding
+                              ? std::nearbyint(y.floats[i] / scale + zero)
+                              : std::nearbyint(y.floats[i] / scale) + zero,
+                          type);
   call.setResult(0, std::move(q));
 }
 
@@ -76,7 +83,24 @@ void binary(Call &call) {
   const Tensor y = zip(call, a, b, ElementType::F64,
                        [](auto p, auto q) { return product ? p * q : p + q; });
   if (!call.failed())
-    setQuantised(call, y, 6, call.operand(0).type);
+    setQuantised(call, y, 6, call.operand(0).type, ZeroPoint::BeforeRounding);
+}
+
+void choose(Call &call) {
+  const Tensor a = dequantised(call, 1), b = dequantised(call, 4);
+  if (call.failed())
+    return;
+  Shape shape = broadcastShape(call, a.shape, b.shape);
+  shape = broadcastShape(call, shape, call.operand(0).shape);
+  if (call.failed())
+    return;
+  const Tensor condition = broadcastTo(call.operand(0), shape);
+  Tensor y = broadcastTo(a, shape);
+  const Tensor other = broadcastTo(b, shape);
+  for (int64_t i = 0; i < y.size(); ++i)
+    if (condition.ints[i] == 0)
+      y.floats[i] = other.floats[i];
+  setQuantised(call, y, 7, call.operand(1).type);
 }
 
 void softmax(Call &call) {
@@ -85,8 +109,11 @@ void softmax(Call &call) {
   if (call.failed() || x.size() == 0)
     return;
   const ArrayRef<int64_t> shape(x.shape);
-  const int64_t inner = elementCount(shape.drop_front(axis + 1)),
-                extent = shape[axis];
+  // Before operator set 13 everything from the axis on.
+  const bool flat = call.getInt("opset", 13) < 13;
+  const int64_t inner = flat ? 1 : elementCount(shape.drop_front(axis + 1)),
+                extent =
+                    flat ? elementCount(shape.drop_front(axis)) : shape[axis];
   for (int64_t row = 0; row < x.size() / extent; ++row) {
     double *first = &x.floats[row / inner * inner * extent + row % inner];
     double top = -HUGE_VAL, total = 0;
@@ -97,7 +124,7 @@ void softmax(Call &call) {
     for (int64_t i = 0; i < extent; ++i)
       first[i * inner] /= total;
   }
-  setQuantised(call, x, 3, call.operand(0).type);
+  setQuantised(call, x, 3, call.operand(0).type, ZeroPoint::BeforeRounding);
 }
 
 void globalAveragePool(Call &call) {
@@ -247,7 +274,8 @@ void qgemm(Call &call) {
 
 /// The mean of the elements under each window.
 void averagePool(Call &call) {
-  const Tensor x = dequantised(call, 0);
+  const bool last = call.getInt("channels_last", 0) != 0;
+  Tensor x = dequantised(call, 0);
   const bool withPads = call.getInt("count_include_pad", 0) != 0;
   const Shape kernel = call.getInts("kernel_shape");
   if (call.failed() ||
@@ -255,6 +283,8 @@ void averagePool(Call &call) {
                         static_cast<int64_t>(kernel.size()) == rankOf(x) - 2,
                     "the kernel does not fit"))
     return;
+  if (last)
+    x = channelsFirst(x);
   const Window w = readWindow(call, ArrayRef<int64_t>(x.shape).drop_front(2),
                               kernel, call.getInt("ceil_mode", 0) != 0);
   if (call.failed())
@@ -282,7 +312,8 @@ void averagePool(Call &call) {
     const int64_t count = withPads ? covered : inside;
     y.floats[i] = count == 0 ? 0 : sum / static_cast<double>(count);
   });
-  setQuantised(call, y, 3, call.operand(0).type);
+  setQuantised(call, last ? channelsLast(y) : y, 3, call.operand(0).type,
+               ZeroPoint::BeforeRounding);
 }
 
 /// Bits of a row of bytes from `bit` on.
@@ -339,6 +370,53 @@ void matmulNBits(Call &call) {
   call.setResult(0, std::move(y));
 }
 
+/// What a code of 4 bits stands for: a float of one bit of fraction with a
+/// factor of 1/12, or a quantile of the normal distribution.
+double fourBits(int64_t code, bool normal) {
+  constexpr double quantiles[] = {-1.0,
+                                  -0.6961928009986877,
+                                  -0.5250730514526367,
+                                  -0.39491748809814453,
+                                  -0.28444138169288635,
+                                  -0.18477343022823334,
+                                  -0.09105003625154495,
+                                  0.0,
+                                  0.07958029955625534,
+                                  0.16093020141124725,
+                                  0.24611230194568634,
+                                  0.33791524171829224,
+                                  0.44070982933044434,
+                                  0.5626170039176941,
+                                  0.7229568362236023,
+                                  1.0};
+  // Twelfths, but the least number, which is a 192nd.
+  constexpr double twelfths[] = {0, 0.0625, 8, 12, 4, 6, 2, 3};
+  return normal ? quantiles[code]
+                : (code < 8 ? 1 : -1) * twelfths[code & 7] / 12;
+}
+
+void matmulBnb4(Call &call) {
+  const int64_t depth = call.getInt("K", 0), columns = call.getInt("N", 0),
+                block = call.getInt("block_size", 64);
+  const bool normal = call.getInt("quant_type", 1) == 1,
+             turned = call.getInt("transB", 1) != 0;
+  const Tensor &bytes = call.operand(1), &scales = call.operand(2);
+  if (!call.require(depth > 0 && columns > 0 && block > 0 &&
+                        bytes.size() == (depth * columns + 1) / 2 &&
+                        scales.size() == (depth * columns + block - 1) / block,
+                    "operands do not have the sizes of their attributes"))
+    return;
+  Tensor w(ElementType::F32,
+           turned ? Shape{depth, columns} : Shape{columns, depth});
+  forEachIndex(w.shape, [&](ArrayRef<int64_t> at, int64_t i) {
+    const int64_t place = turned ? at[1] * depth + at[0] : i;
+    const int64_t pair = bytes.ints[place / 2];
+    w.floats[i] = fourBits(place % 2 ? pair & 15 : pair >> 4, normal) *
+                  scales.floats[place / block];
+  });
+  call.setResult(0, multiplyMatrices(call, call.operand(0), w));
+}
+
 /// A number of the table, from its index in row-major order.
 struct Table {
   const Tensor &data, &scales;
@@ -354,9 +432,18 @@ struct Table {
               (static_cast<int64_t>(d) == axis ? index[d] / size : index[d]);
     }
     const double zero =
-        zeros ? number(*zeros, block)
+        zeros ? zeroAt(block)
               : (perByte > 0 ? std::ldexp(1.0, static_cast<int>(bits) - 1) : 0);
     return (number(data, i) - zero) * scales.floats[block];
+  }
+  /// Rows of zero points begin with a byte.
+  double zeroAt(int64_t block) const {
+    if (perByte == 0)
+      return number(*zeros, block);
+    const int64_t columns = blocks.back(),
+                  width = (columns + perByte - 1) / perByte;
+    return static_cast<double>(
+        bitsAt(*zeros, block / columns * width, block % columns * bits, bits));
   }
   double number(const Tensor &x, int64_t i) const {
     return perByte == 0 ? static_cast<double>(x.ints[i])
@@ -420,6 +507,7 @@ std::vector<EvaluatorRow> onnxref::contribQuantisedEvaluators() {
   return {
       {"QLinearAdd", {1}, 7, binary<false>, open, domain},
       {"QLinearMul", {1}, 7, binary<true>, open, domain},
+      {"QLinearWhere", {1}, 8, choose, open, domain},
       {"QLinearLeakyRelu", {1}, 4, quantisedLeakyRelu, open, domain},
       {"QLinearSigmoid", {1}, 4, sigmoid, open, domain},
       {"QLinearSoftmax", {1}, 4, softmax, open, domain},
@@ -430,6 +518,7 @@ std::vector<EvaluatorRow> onnxref::contribQuantisedEvaluators() {
       {"MatMulIntegerToFloat", {1}, 4, matmulIntegerToFloat, smooth, domain},
       {"DynamicQuantizeMatMul", {1}, 3, dynamicQuantizeMatMul, open, domain},
       {"MatMulNBits", {1}, 3, matmulNBits, smooth, domain},
+      {"MatMulBnb4", {1}, 3, matmulBnb4, smooth, domain},
       {"GatherBlockQuantized", {1}, 3, gatherBlockQuantized, smooth, domain},
   };
 }

@@ -26,8 +26,8 @@ Value givenMask(Node &n, Value mask, int64_t keys, Type element) {
     return nullptr;
   if (elementOf(mask).isInteger(1))
     mask = maskWhere(n, mask, element);
-  if (!mask || rankOf(mask) < 2)
-    return n.malformed("the mask is {}, expected 2 to 4 dimensions",
+  if (!mask || rankOf(mask) < 1 || rankOf(mask) > 4)
+    return n.malformed("the mask is {}, expected 1 to 4 dimensions",
                        typeText(n.input(3)));
   const int64_t missing = keys - shapeOf(mask).back();
   if (missing <= 0)

@@ -43,6 +43,14 @@ struct Attention {
   bool smooth = false; ///< A logit 0 next to the scores.
 };
 
+/// What an operator gives of its scores as a result of its own.
+enum class ShownScores {
+  None,
+  Masked,        ///< As the softmax reads them.
+  Read,          ///< Those of keys that are read, 0 for the others.
+  Probabilities, ///< Without what a logit next to them takes.
+};
+
 Value number(Node &n, int64_t value) {
   return n.integers(value, {}, n.indexType());
 }
@@ -116,9 +124,25 @@ Value probabilities(Node &n, const Attention &a, Value scores) {
   return n.sliceAxis(n.softmax(beside, 3, /*logarithm=*/false), 3, 0, shape[3]);
 }
 
+/// Output 3 in the form that the operator has; \p plain are the scores without
+/// the terms.
+Value scoresShown(Node &n, const Attention &a, ShownScores form, Value plain,
+                  Value terms, Value scores, Value weights) {
+  if (form == ShownScores::Masked)
+    return scores;
+  if (form == ShownScores::Probabilities)
+    return weights;
+  if (a.bias)
+    plain = n.binary<AddOp>(plain, a.bias);
+  if (!plain || !terms)
+    return plain;
+  const Value zero = n.splat(0, elementOf(plain));
+  return n.where(n.compare(CompareKind::Equal, terms, zero), plain, zero);
+}
+
 /// [batch, length, heads * size] from keys and values [batch, groups, ..].
-Value attend(Node &n, const Attention &a, Value keys, Value values,
-             Value terms) {
+Value attend(Node &n, const Attention &a, Value keys, Value values, Value terms,
+             ShownScores form) {
   if (n.failed() || !keys || !values)
     return nullptr;
   const Shape shape(shapeOf(a.q));
@@ -132,11 +156,14 @@ Value attend(Node &n, const Attention &a, Value keys, Value values,
     scores = n.binary<MulOp>(
         n.unary(UnaryFunction::Tanh, n.binary<DivOp>(scores, limit)), limit);
   }
+  const Value plain = scores;
   for (Value term : {terms, a.bias})
     if (term)
       scores = n.binary<AddOp>(scores, term);
-  Value y =
-      n.matmul(probabilities(n, a, scores), repeatHeads(n, values, a.heads));
+  Value weights = probabilities(n, a, scores);
+  if (n.outputUsed(3) && form != ShownScores::None)
+    n.setOutput(3, scoresShown(n, a, form, plain, terms, scores, weights));
+  Value y = n.matmul(weights, repeatHeads(n, values, a.heads));
   if (!y)
     return nullptr;
   return n.reshape(swapped(n, y),
@@ -205,6 +232,31 @@ Value present(Node &n, Attention &a, Value past, Value rows,
   return placed(n, past, fresh, a.start);
 }
 
+/// The attribute qk_output.
+std::optional<ShownScores> readShownScores(Node &n) {
+  const int64_t form = n.getInt("qk_output", 0);
+  if (form == 0)
+    return ShownScores::None;
+  if (form == 1)
+    return ShownScores::Read;
+  if (form == 2)
+    return ShownScores::Probabilities;
+  n.malformed("qk_output is {}, expected 0, 1 or 2", form);
+  return std::nullopt;
+}
+
+/// Scores of all rows of a buffer end at the last token.
+void cutScores(Node &n, std::optional<int64_t> total) {
+  Value scores = n.numOutputs() > 3 ? n.outputs()[3] : Value();
+  if (!scores)
+    return;
+  if (!total)
+    n.unsupported("output_qk of caches in a buffer: total_sequence_length is "
+                  "not a constant; --constant can make it one");
+  else if (*total >= 0 && *total < shapeOf(scores)[3])
+    n.setOutput(3, n.sliceAxis(scores, 3, 0, *total));
+}
+
 void groupQueryAttention(Node &n) {
   Attention a;
   a.heads = n.getInt("num_heads", 0);
@@ -215,6 +267,7 @@ void groupQueryAttention(Node &n) {
   a.smooth = n.getInt("smooth_softmax", 0) > 0;
   const bool rotary = n.getInt("do_rotary", 0) != 0;
   const bool interleaved = n.getInt("rotary_interleaved", 0) != 0;
+  const std::optional<ShownScores> form = readShownScores(n);
   if (n.hasInput(12) || n.hasInput(13))
     n.unsupported("caches of quantised numbers");
   if (n.failed() || !readGroups(n, a))
@@ -245,7 +298,9 @@ void groupQueryAttention(Node &n) {
   n.setOutput(1, keys);
   n.setOutput(2, values);
   Value terms = causalTerms(n, a, shapeOf(keys)[2], elementOf(a.q));
-  n.setOutput(0, attend(n, a, keys, values, terms));
+  n.setOutput(0, attend(n, a, keys, values, terms, *form));
+  if (n.hasInput(3) && a.room == 0)
+    cutScores(n, total);
 }
 
 /// Positions of com.microsoft's RotaryEmbedding: one for each token, or that of
@@ -266,9 +321,8 @@ void contribRotary(Node &n) {
   const bool interleaved = n.getInt("interleaved", 0) != 0;
   int64_t heads = n.getInt("num_heads", 0);
   const int64_t rotated = n.getInt("rotary_embedding_dim", 0);
-  n.ignore("scale"); // Not used by its definition.
-  if (n.getInt("is_packed_batching", 0) != 0)
-    n.unsupported("packed batches");
+  n.ignore("scale");              // Not used by its definition.
+  n.ignore("is_packed_batching"); // Positions say where a sequence begins.
   if (n.failed() || !x || !cosines || !sines)
     return;
   const Shape given(shapeOf(x));
@@ -294,32 +348,53 @@ void contribRotary(Node &n) {
                                      : n.reshape(turned, given));
 }
 
-/// Part \p part of three of the bias of all projections.
+/// \p x [batch, length, heads * size] or [batch, length, heads, size] with its
+/// part of the bias of all projections, which begins at \p start.
 Value biased(Node &n, Value x, Value bias, int64_t start) {
   if (!bias || !x)
     return x;
-  const int64_t width = shapeOf(x).back();
-  return n.binary<AddOp>(x, n.sliceAxis(bias, 0, start, width));
+  const Shape shape(shapeOf(x));
+  const int64_t width = elementCount(ShapeRef(shape).drop_front(2));
+  Value part = n.sliceAxis(bias, 0, start, width);
+  return n.binary<AddOp>(x, n.reshape(part, ShapeRef(shape).drop_front(2)));
+}
+
+/// Where MultiHeadAttention and its form for decoders have their operands.
+struct HeadOperands {
+  size_t bias, mask, terms, past, length, indirection;
+};
+
+/// Element \p i of the fourth dimension of [batch, length, heads, parts, size].
+Value packedPart(Node &n, Value x, int64_t i) {
+  const Shape s(shapeOf(x));
+  return n.reshape(n.sliceAxis(x, 3, i, 1), {s[0], s[1], s[2], s[4]});
 }
 
 /// Query, keys and values of MultiHeadAttention; keys [batch, heads, length,
 /// size] have what bias there is.
-bool readHeads(Node &n, Attention &a) {
-  Value q = n.input(0), k = n.optionalInput(1), v = n.optionalInput(2),
-        bias = n.optionalInput(3);
+bool readHeads(Node &n, Attention &a, Value bias) {
+  Value q = n.input(0), k = n.optionalInput(1), v = n.optionalInput(2);
   if (!q)
     return false;
-  if (!k && !v && rankOf(q) == 5) {
-    const Shape s(shapeOf(q)); // [batch, length, heads, 3, size]
-    auto part = [&](int64_t i) {
-      return n.reshape(n.sliceAxis(q, 3, i, 1), {s[0], s[1], s[2], s[4]});
-    };
-    a.q = part(0), a.k = part(1), a.v = part(2);
-    return !n.failed();
-  }
-  if (!k || !v || rankOf(q) != 3) {
-    n.unsupported("packed keys and values");
+  const bool packed = !k && !v && rankOf(q) == 5 && shapeOf(q)[3] == 3,
+             pair = k && !v && rankOf(k) == 5 && shapeOf(k)[3] == 2;
+  if (!packed && (rankOf(q) != 3 || !k || (!v && !pair))) {
+    n.malformed("query is {}, key {} and value {}, expected three operands, "
+                "keys and values packed with 2 in dimension 3, or all packed "
+                "with 3",
+                typeText(q), k ? typeText(k) : "-", v ? typeText(v) : "-");
     return false;
+  }
+  if (packed || pair) {
+    const int64_t first = packed ? 1 : 0;
+    k = packedPart(n, packed ? q : k, first);
+    v = packedPart(n, packed ? q : n.input(1), first + 1);
+    q = packed ? packedPart(n, q, 0) : apart(n, q, a.heads);
+    const int64_t width = elementCount(shapeOf(q).drop_front(2));
+    a.q = biased(n, q, bias, 0);
+    a.k = biased(n, k, bias, width);
+    a.v = biased(n, v, bias, 2 * width);
+    return !n.failed();
   }
   const int64_t width = shapeOf(q).back();
   a.q = apart(n, biased(n, q, bias, 0), a.heads);
@@ -330,59 +405,104 @@ bool readHeads(Node &n, Attention &a) {
   return !n.failed();
 }
 
-/// Terms for keys that are padding: [batch] lengths or [batch, keys] flags.
-Value paddingTerms(Node &n, Value mask, int64_t batch, int64_t keys,
+/// Terms for keys that are padding: [batch] lengths, [batch, keys] flags, or
+/// [batch, length, keys] flags for each query.
+Value paddingTerms(Node &n, const Attention &a, Value mask, int64_t keys,
                    double masked, Type element) {
   if (!mask)
     return nullptr;
+  const int64_t batch = shapeOf(a.q)[0], length = shapeOf(a.q)[1];
+  const bool each = shapeOf(mask) == ShapeRef{batch, length, keys};
   Value kept;
-  if (shapeOf(mask) == ShapeRef{batch, keys})
-    kept =
-        n.compare(CompareKind::Greater,
-                  n.reshape(n.cast(mask, n.indexType()), {batch, 1, 1, keys}),
-                  number(n, 0));
+  if (each || shapeOf(mask) == ShapeRef{batch, keys})
+    kept = n.compare(CompareKind::Greater,
+                     n.reshape(n.cast(mask, n.indexType()),
+                               {batch, 1, each ? length : 1, keys}),
+                     number(n, 0));
   else if (shapeOf(mask) == ShapeRef{batch})
     kept = n.compare(CompareKind::Less, n.iota(keys, 3, 4, n.indexType()),
                      n.reshape(n.cast(mask, n.indexType()), {batch, 1, 1, 1}));
   else
-    return n.unsupported("a key_padding_mask {}, expected one length or {} "
-                         "flags for each of the batch",
+    return n.unsupported("a padding mask {}, expected one length or {} flags "
+                         "for each of the batch, or for each query",
                          typeText(mask), keys);
   return n.where(kept, n.splat(0, element), n.splat(masked, element));
 }
 
-void multiHeadAttention(Node &n) {
+/// Terms that exclude rows of a buffer after the newest token.
+Value filledTerms(Node &n, const Attention &a, int64_t keys, Type element) {
+  const int64_t batch = shapeOf(a.q)[0], fresh = shapeOf(a.k)[1];
+  Value end =
+      n.binary<AddOp>(n.reshape(a.start, {batch, 1, 1, 1}), number(n, fresh));
+  return n.where(
+      n.compare(CompareKind::Less, n.iota(keys, 3, 4, n.indexType()), end),
+      n.splat(0, element), n.splat(kExcluded, element));
+}
+
+/// All keys or values: the past with new rows at their positions if these are
+/// known, else new rows after it.
+Value joined(Node &n, const Attention &a, Value past, Value rows) {
+  Value fresh = swapped(n, rows);
+  if (n.failed() || !past)
+    return fresh;
+  if (!a.start)
+    return n.concat({past, fresh}, 2);
+  const Shape shape(shapeOf(past)), added(shapeOf(fresh));
+  if (shape.size() != 4 || shape[0] != added[0] || shape[1] != added[1] ||
+      shape[2] < added[2] || shape[3] != added[3])
+    return n.malformed("a buffer of {} for rows {}", typeText(past),
+                       typeText(fresh));
+  return placed(n, past, fresh, a.start);
+}
+
+void attendHeads(Node &n, const HeadOperands &at, bool causal) {
   Attention a;
   a.heads = a.groups = n.getInt("num_heads", 0);
   a.scale = n.getFloat("scale", 0);
   const double masked = n.getFloat("mask_filter_value", -10000);
-  const bool causal = n.getInt("unidirectional", 0) != 0;
-  if (n.hasInput(8) || n.hasInput(9))
-    n.unsupported("a past in a buffer of this operator");
-  if (n.failed() || !readHeads(n, a))
+  if (n.hasInput(at.indirection))
+    n.unsupported("input {}: beams that share a cache; export the decoder "
+                  "without beam search, each sequence with its own cache",
+                  at.indirection);
+  if (n.failed() || !readHeads(n, a, n.optionalInput(at.bias)))
     return;
-  a.bias = n.optionalInput(5);
-  auto joined = [&](Value past, Value rows) {
-    Value fresh = swapped(n, rows);
-    return past && fresh ? n.concat({past, fresh}, 2) : fresh;
-  };
-  Value keys = joined(n.optionalInput(6), a.k);
-  Value values = joined(n.optionalInput(7), a.v);
+  a.bias = n.optionalInput(at.terms);
+  const int64_t batch = shapeOf(a.q)[0];
+  const bool buffer = n.hasInput(at.length) && n.hasInput(at.past);
+  if (buffer)
+    a.start = n.broadcast(
+        n.reshape(n.cast(n.input(at.length), n.indexType()), {1}), {batch});
+  Value keys = joined(n, a, n.optionalInput(at.past), a.k);
+  Value values = joined(n, a, n.optionalInput(at.past + 1), a.v);
   if (n.failed() || !keys || !values)
     return;
   n.setOutput(1, keys);
   n.setOutput(2, values);
-  const int64_t batch = shapeOf(a.q)[0], all = shapeOf(keys)[2];
+  const int64_t all = shapeOf(keys)[2];
   const Type element = elementOf(a.q);
   Value terms =
-      paddingTerms(n, n.optionalInput(4), batch, all, masked, element);
-  if (causal) {
+      paddingTerms(n, a, n.optionalInput(at.mask), all, masked, element);
+  if (causal && !buffer)
     a.start = n.integers(SmallVector<int64_t>(batch, all - shapeOf(a.q)[1]),
                          {batch}, n.indexType());
-    Value order = causalTerms(n, a, all, element);
+  if (causal || buffer) {
+    Value order = causal ? causalTerms(n, a, all, element)
+                         : filledTerms(n, a, all, element);
     terms = terms ? n.binary<AddOp>(terms, order) : order;
   }
-  n.setOutput(0, attend(n, a, keys, values, terms));
+  n.setOutput(0, attend(n, a, keys, values, terms, ShownScores::Masked));
+}
+
+void multiHeadAttention(Node &n) {
+  const bool causal = n.getInt("unidirectional", 0) != 0;
+  attendHeads(n, {3, 4, 5, 6, 8, 9}, causal);
+}
+
+/// One token, so that every key before it is read.
+void decoderAttention(Node &n) {
+  n.ignore("past_present_share_buffer"); // The length says where rows go.
+  n.ignore("output_qk");
+  attendHeads(n, {10, 3, 4, 5, 7, 9}, /*causal=*/false);
 }
 
 } // namespace
@@ -399,7 +519,13 @@ std::vector<OperatorRow> ashlar::frontend::cachedAttentionRows() {
       {"MultiHeadAttention",
        {1},
        multiHeadAttention,
-       "as Attention; keys and values apart, or all three packed",
+       "as Attention; keys and values apart, or packed; caches that grow, and "
+       "buffers with rows at run-time positions",
+       domain},
+      {"DecoderMaskedMultiHeadAttention",
+       {1},
+       decoderAttention,
+       "as MultiHeadAttention; no beams that share a cache",
        domain},
       {"RotaryEmbedding",
        {1},

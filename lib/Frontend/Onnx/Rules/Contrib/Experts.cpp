@@ -211,11 +211,15 @@ Value unpacked(Node &n, size_t weights, size_t scale, size_t zero, int64_t bits,
                        weights, typeText(n.input(weights)));
   const int64_t rows = stored[0] * stored[1], columns = stored[2] * perByte,
                 size = block > 0 ? block : std::max<int64_t>(columns, 1),
-                blocks = (columns + size - 1) / size,
-                zeroBytes = (blocks + perByte - 1) / perByte;
+                blocks = (columns + size - 1) / size;
+  // Zero points are packed along the blocks of a row; where a row has no
+  // blocks, along the rows of an expert.
+  const int64_t line = block > 0 ? blocks : stored[1],
+                lines = block > 0 ? rows : stored[0],
+                zeroBytes = (line + perByte - 1) / perByte;
   if (static_cast<int64_t>(scales->size()) != rows * blocks ||
       (n.hasInput(zero) &&
-       static_cast<int64_t>(zeros->size()) != rows * zeroBytes))
+       static_cast<int64_t>(zeros->size()) != lines * zeroBytes))
     return n.malformed("{} scales and {} bytes of zero points for {} rows of "
                        "{} blocks",
                        scales->size(), zeros->size(), rows, blocks);
@@ -228,12 +232,13 @@ Value unpacked(Node &n, size_t weights, size_t scale, size_t zero, int64_t bits,
   SmallVector<double> numbers;
   for (int64_t r = 0; r < rows; ++r)
     for (int64_t c = 0; c < columns; ++c) {
-      const int64_t b = c / size;
-      const int64_t origin = n.hasInput(zero) ? at(*zeros, r * zeroBytes, b)
-                                              : int64_t(1) << (bits - 1);
+      const int64_t b = c / size, i = r * blocks + b;
+      const int64_t origin = n.hasInput(zero)
+                                 ? at(*zeros, i / line * zeroBytes, i % line)
+                                 : int64_t(1) << (bits - 1);
       numbers.push_back(
           static_cast<double>(at(*bytes, r * stored[2], c) - origin) *
-          (*scales)[r * blocks + b]);
+          (*scales)[i]);
     }
   return n.floats(numbers, {stored[0], stored[1], columns},
                   elementOf(n.input(0)));

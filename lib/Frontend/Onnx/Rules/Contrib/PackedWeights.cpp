@@ -7,6 +7,8 @@
 
 #include "llvm/Support/MathExtras.h"
 
+#include <array>
+
 using namespace ashlar;
 using namespace ashlar::frontend;
 using namespace ashlar::nn;
@@ -149,6 +151,88 @@ void matmulNBits(Node &n) {
   n.setOutput(0, y);
 }
 
+/// What the codes of MatMulBnb4 stand for: floats with one bit of fraction, and
+/// quantiles of the normal distribution.
+constexpr std::array<double, 16> kFloat4 = {0,
+                                            0.00520833349,
+                                            0.66666669,
+                                            1,
+                                            0.333333343,
+                                            0.5,
+                                            0.16666667,
+                                            0.25,
+                                            -0.,
+                                            -0.00520833349,
+                                            -0.66666669,
+                                            -1,
+                                            -0.333333343,
+                                            -0.5,
+                                            -0.16666667,
+                                            -0.25};
+constexpr std::array<double, 16> kNormalFloat4 = {-1.0,
+                                                  -0.6961928009986877,
+                                                  -0.5250730514526367,
+                                                  -0.39491748809814453,
+                                                  -0.28444138169288635,
+                                                  -0.18477343022823334,
+                                                  -0.09105003625154495,
+                                                  0.0,
+                                                  0.07958029955625534,
+                                                  0.16093020141124725,
+                                                  0.24611230194568634,
+                                                  0.33791524171829224,
+                                                  0.44070982933044434,
+                                                  0.5626170039176941,
+                                                  0.7229568362236023,
+                                                  1.0};
+
+/// Codes of 4 bits, the first in the high bits, for B transposed as one row;
+/// one largest number for `block_size` of them.
+void matmulBnb4(Node &n) {
+  Value x = n.input(0);
+  const int64_t depth = n.getInt("K", 0), columns = n.getInt("N", 0),
+                block = n.getInt("block_size", 64),
+                kind = n.getInt("quant_type", 1);
+  const bool turned = n.getInt("transB", 1) != 0;
+  n.ignore("training_mode");
+  if (!x || n.failed())
+    return;
+  constexpr int64_t most = int64_t(1) << 24;
+  if (depth < 1 || columns < 1 || depth > most || columns > most || block < 1 ||
+      kind < 0 || kind > 1) {
+    n.malformed("K is {}, N {}, block_size {} and quant_type {}, expected "
+                "positive numbers and a type 0 or 1",
+                depth, columns, block, kind);
+    return;
+  }
+  const int64_t count = depth * columns, given = rankOf(x);
+  auto bytes = n.constantIntegers(1, "B");
+  auto scales = bytes
+                    ? numbersOf(n, 2, "absmax", llvm::divideCeil(count, block))
+                    : std::nullopt;
+  if (!scales || !n.reserve(count, sizeof(double) + sizeof(float)))
+    return;
+  if (static_cast<int64_t>(bytes->size()) != (count + 1) / 2 || given < 1 ||
+      shapeOf(x).back() != (turned ? depth : columns)) {
+    n.malformed("A is {}, B has {} bytes, expected {} and {} in the last "
+                "dimension of A",
+                typeText(x), bytes->size(), (count + 1) / 2,
+                turned ? depth : columns);
+    return;
+  }
+  std::vector<double> weights(count);
+  for (int64_t i = 0; i < count; ++i) {
+    const int64_t code = (*bytes)[i / 2] >> (i % 2 ? 0 : 4) & 15;
+    const int64_t row = i / depth, k = i % depth;
+    weights[turned ? k * columns + row : i] =
+        (kind == 0 ? kFloat4 : kNormalFloat4)[code] * (*scales)[i / block];
+  }
+  const Shape shape = turned ? Shape{depth, columns} : Shape{columns, depth};
+  Value w = n.floats(weights, shape, elementOf(x));
+  Value y = n.matmul(given == 1 ? n.reshape(x, {1, shape[0]}) : x, w);
+  n.setOutput(0, given == 1 ? n.reshape(y, {shape[1]}) : y);
+}
+
 /// Attributes of GatherBlockQuantized and the shape of its numbers.
 struct Table {
   int64_t axis, quantised, size, bits;
@@ -178,25 +262,28 @@ std::optional<Table> readTable(Node &n, Value data, bool packed) {
   return t;
 }
 
-/// Numbers in a constant operand that may have several in a byte.
+/// Numbers of `shape` in a constant operand that may have several in a byte;
+/// each row begins with a byte.
 std::optional<SmallVector<int64_t>> unpacked(Node &n, size_t i, StringRef name,
                                              int64_t bits, bool packed,
-                                             int64_t count) {
+                                             ShapeRef shape) {
   auto numbers = n.constantIntegers(i, name);
   if (!numbers)
     return std::nullopt;
-  const int64_t perByte = packed ? 8 / bits : 1;
-  // Rows of zero points may end within a byte; those of data do not.
-  if (static_cast<int64_t>(numbers->size()) * perByte < count) {
+  const int64_t columns = shape.back(), rows = elementCount(shape.drop_back()),
+                width = packed ? llvm::divideCeil(columns * bits, 8) : columns;
+  if (static_cast<int64_t>(numbers->size()) != rows * width) {
     n.malformed("{} has {} elements, expected {}", name.str(), numbers->size(),
-                count / perByte);
+                rows * width);
     return std::nullopt;
   }
   if (!packed)
     return numbers;
   SmallVector<int64_t> result;
-  for (int64_t k = 0; k < count; ++k)
-    result.push_back(packedAt(*numbers, k, bits));
+  for (int64_t r = 0; r < rows; ++r)
+    for (int64_t k = 0; k < columns; ++k)
+      result.push_back(packedAt(
+          ArrayRef<int64_t>(*numbers).slice(r * width, width), k, bits));
   return result;
 }
 
@@ -211,14 +298,11 @@ void gatherBlockQuantized(Node &n) {
   const int64_t count = elementCount(t->shape), parts = elementCount(t->blocks);
   if (!n.reserve(count, 2 * sizeof(double) + sizeof(float)))
     return;
-  auto numbers = unpacked(n, 0, "data", t->bits, packed, count);
+  auto numbers = unpacked(n, 0, "data", t->bits, packed, t->shape);
   auto factors = numbersOf(n, 2, "scales", parts);
   std::optional<SmallVector<int64_t>> zeros;
-  const bool rowsInBytes = t->blocks.back() % (8 / t->bits) == 0;
-  if (n.hasInput(3) && packed && !rowsInBytes)
-    n.unsupported("zero points whose rows end within a byte");
   if (n.hasInput(3))
-    zeros = unpacked(n, 3, "zero_points", t->bits, packed, parts);
+    zeros = unpacked(n, 3, "zero_points", t->bits, packed, t->blocks);
   if (n.failed() || !numbers || !factors || (n.hasInput(3) && !zeros))
     return;
   const int64_t middle = packed ? int64_t(1) << (t->bits - 1) : 0;
@@ -252,6 +336,11 @@ std::vector<OperatorRow> ashlar::frontend::packedWeightRows() {
        matmulNBits,
        "matmul with the weights' numbers; weights, scales and zero points "
        "must be constant",
+       domain},
+      {"MatMulBnb4",
+       {1},
+       matmulBnb4,
+       "matmul with the weights' numbers; weights and scales must be constant",
        domain},
       {"GatherBlockQuantized",
        {1},

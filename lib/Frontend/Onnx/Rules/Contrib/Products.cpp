@@ -25,12 +25,26 @@ Value turned(Node &n, Value x, bool exchange) {
   return n.transpose(x, perm);
 }
 
+/// The first axis after the axes of the batch: [rows, batch.., columns] as
+/// [batch.., rows, columns].
+Value batchFirst(Node &n, Value x, bool exchange) {
+  if (!x || !exchange || rankOf(x) < 3)
+    return x;
+  SmallVector<int64_t> perm;
+  for (int64_t i = 1; i + 1 < rankOf(x); ++i)
+    perm.push_back(i);
+  perm.push_back(0);
+  perm.push_back(rankOf(x) - 1);
+  return n.transpose(x, perm);
+}
+
 void fusedMatMul(Node &n) {
   const double alpha = n.getFloat("alpha", 1);
-  const bool turnA = n.getInt("transA", 0), turnB = n.getInt("transB", 0);
-  if (n.getInt("transBatchA", 0) || n.getInt("transBatchB", 0))
-    n.unsupported("transBatchA and transBatchB");
-  Value a = turned(n, n.input(0), turnA), b = turned(n, n.input(1), turnB);
+  const bool turnA = n.getInt("transA", 0), turnB = n.getInt("transB", 0),
+             rowsA = n.getInt("transBatchA", 0),
+             rowsB = n.getInt("transBatchB", 0);
+  Value a = turned(n, batchFirst(n, n.input(0), rowsA), turnA),
+        b = turned(n, batchFirst(n, n.input(1), rowsB), turnB);
   if (!a || !b)
     return;
   if (rankOf(a) < 2 || rankOf(b) < 2) {
@@ -91,7 +105,7 @@ std::vector<OperatorRow> ashlar::frontend::contribProductRows() {
       {"FusedMatMul",
        {1},
        fusedMatMul,
-       "matmul with transposes and a factor; no transBatch",
+       "matmul with transposes and a factor",
        domain},
       {"TransposeMatMul",
        {1},

@@ -13,10 +13,10 @@ using namespace ashlar::nn;
 
 namespace {
 
-/// Operand x with its scale and zero point after it, per tensor.
-Value dequantised(Node &n, size_t x) {
-  Value q = n.input(x), scale = n.input(x + 1), zero = n.optionalInput(x + 2);
-  if (!q || !scale)
+/// Operand x without its zero point, the second after it: integers in floats.
+Value centred(Node &n, size_t x) {
+  Value q = n.input(x), zero = n.optionalInput(x + 2);
+  if (!q)
     return nullptr;
   if (!isSmallInteger(elementOf(q), 8) ||
       (zero && elementOf(zero) != elementOf(q)))
@@ -28,21 +28,44 @@ Value dequantised(Node &n, size_t x) {
   if (zero)
     v = n.binary<SubOp>(
         v, n.cast(spread(n, zero, 0, shape, "the zero point"), f32Of(n)));
-  return n.binary<MulOp>(v, spread(n, scale, 0, shape, "the scale"));
+  return v;
 }
 
-/// saturate(round(y / scale) + zero) with the parameters at operand `at`.
-Value quantised(Node &n, Value y, size_t at, Type otherwise) {
-  Value scale = n.input(at), zero = n.optionalInput(at + 1);
+/// Operand x with its scale and zero point after it, per tensor.
+Value dequantised(Node &n, size_t x) {
+  Value v = centred(n, x), scale = n.input(x + 1);
+  if (!v || !scale)
+    return nullptr;
+  return n.binary<MulOp>(v, spread(n, scale, 0, shapeOf(v), "the scale"));
+}
+
+/// Where ONNX Runtime's kernels add the zero point; it decides ties.
+enum class ZeroPoint { BeforeRounding, AfterRounding };
+
+/// v, which is in units of the result, as integers; the zero point may be null.
+Value rounded(Node &n, Value v, Value zero, Type otherwise, ZeroPoint when) {
+  if (!v)
+    return nullptr;
+  const Shape shape(shapeOf(v));
+  const Type element = zero ? elementOf(zero) : otherwise;
+  if (zero)
+    zero = spread(n, zero, 0, shape, "the zero point of y");
+  if (zero && when == ZeroPoint::BeforeRounding) {
+    v = n.binary<AddOp>(v, n.cast(zero, f32Of(n)));
+    zero = Value();
+  }
+  return addZeroAndSaturate(n, n.unary(UnaryFunction::Round, v), zero, element);
+}
+
+/// The same of y with the scale at operand `at` and the zero point after it.
+Value quantised(Node &n, Value y, size_t at, Type otherwise,
+                ZeroPoint when = ZeroPoint::AfterRounding) {
+  Value scale = n.input(at);
   if (!y || !scale)
     return nullptr;
-  const Shape shape(shapeOf(y));
-  Value v = n.binary<DivOp>(y, spread(n, scale, 0, shape, "the scale of y"));
-  v = n.unary(UnaryFunction::Round, v);
-  if (!zero)
-    return addZeroAndSaturate(n, v, Value(), otherwise);
-  return addZeroAndSaturate(
-      n, v, spread(n, zero, 0, shape, "the zero point of y"), elementOf(zero));
+  return rounded(
+      n, n.binary<DivOp>(y, spread(n, scale, 0, shapeOf(y), "the scale of y")),
+      n.optionalInput(at + 1), otherwise, when);
 }
 
 Type typeOfInput(Node &n, size_t i) {
@@ -50,10 +73,43 @@ Type typeOfInput(Node &n, size_t i) {
   return x ? elementOf(x) : Type();
 }
 
-template <class OpTy>
-void quantisedBinary(Node &n) {
-  Value y = n.binary<OpTy>(dequantised(n, 0), dequantised(n, 3));
-  n.setOutput(0, quantised(n, y, 6, typeOfInput(n, 0)));
+/// The scale at operand \p i for a result of \p shape.
+Value scaleAt(Node &n, size_t i, ShapeRef shape) {
+  return spread(n, n.input(i), 0, shape, "a scale");
+}
+
+/// Each operand times the ratio of its scale to that of the result.
+void add(Node &n) {
+  Value a = centred(n, 0), b = centred(n, 3);
+  if (!a || !b || !n.input(6))
+    return;
+  auto part = [&](Value x, size_t scale) {
+    const Shape shape(shapeOf(x));
+    return n.binary<MulOp>(
+        x, n.binary<DivOp>(scaleAt(n, scale, shape), scaleAt(n, 6, shape)));
+  };
+  n.setOutput(0, rounded(n, n.binary<AddOp>(part(a, 1), part(b, 4)),
+                         n.optionalInput(7), typeOfInput(n, 0),
+                         ZeroPoint::BeforeRounding));
+}
+
+/// The product of the integers, which is exact, times one factor.
+void multiply(Node &n) {
+  Value y = n.binary<MulOp>(centred(n, 0), centred(n, 3));
+  if (!y || !n.input(6))
+    return;
+  const Shape shape(shapeOf(y));
+  Value factor = n.binary<DivOp>(
+      n.binary<MulOp>(scaleAt(n, 1, shape), scaleAt(n, 4, shape)),
+      scaleAt(n, 6, shape));
+  n.setOutput(0, rounded(n, n.binary<MulOp>(y, factor), n.optionalInput(7),
+                         typeOfInput(n, 0), ZeroPoint::BeforeRounding));
+}
+
+/// One operand or the other, by a condition.
+void choose(Node &n) {
+  Value y = n.where(n.input(0), dequantised(n, 1), dequantised(n, 4));
+  n.setOutput(0, quantised(n, y, 7, typeOfInput(n, 1)));
 }
 
 void leakyRelu(Node &n) {
@@ -67,38 +123,54 @@ void sigmoid(Node &n) {
   n.setOutput(0, quantised(n, y, 3, typeOfInput(n, 0)));
 }
 
+/// Before operator set 13 of all dimensions from the axis on together.
 void softmax(Node &n) {
   Value x = dequantised(n, 0);
   const int64_t axis = n.getInt("axis", -1), version = n.getInt("opset", 13);
   if (!x)
     return;
-  if (version < 13 && axis != -1 && axis != rankOf(x) - 1)
-    n.unsupported("an axis other than the last before operator set 13");
+  const Shape shape(shapeOf(x));
   const int64_t normal = n.normalAxis(axis, rankOf(x));
-  if (!n.failed())
-    n.setOutput(0, quantised(n, n.softmax(x, normal, /*logarithm=*/false), 3,
-                             typeOfInput(n, 0)));
+  if (n.failed())
+    return;
+  if (version < 13) {
+    const int64_t rows = elementCount(ShapeRef(shape).take_front(normal));
+    x = n.reshape(x, {rows, elementCount(ShapeRef(shape).drop_front(normal))});
+  }
+  Value y = n.softmax(x, version < 13 ? 1 : normal, /*logarithm=*/false);
+  n.setOutput(0, quantised(n, n.reshape(y, shape), 3, typeOfInput(n, 0),
+                           ZeroPoint::BeforeRounding));
 }
 
+/// The sum of the integers times one factor.
 void globalAveragePool(Node &n) {
   const bool last = n.getInt("channels_last", 0) != 0;
-  Value x = dequantised(n, 0);
-  if (!x)
+  Value x = centred(n, 0), scale = n.input(1), result = n.input(3);
+  if (!x || !scale || !result)
     return;
   SmallVector<int64_t> axes;
-  for (int64_t axis = last ? 1 : 2; axis < rankOf(x) - (last ? 1 : 0); ++axis)
+  int64_t count = 1;
+  for (int64_t axis = last ? 1 : 2; axis < rankOf(x) - (last ? 1 : 0); ++axis) {
     axes.push_back(axis);
-  n.setOutput(0, quantised(n, n.reduce(ReduceKind::Mean, x, axes, true), 3,
-                           typeOfInput(n, 0)));
+    count *= shapeOf(x)[axis];
+  }
+  Value sum = n.reduce(ReduceKind::Sum, x, axes, /*keepdims=*/true);
+  if (!sum)
+    return;
+  const Shape shape(shapeOf(sum));
+  Value unit = n.binary<MulOp>(scaleAt(n, 3, shape),
+                               n.splat(static_cast<double>(count), f32Of(n)));
+  Value factor = n.binary<DivOp>(scaleAt(n, 1, shape), unit);
+  n.setOutput(0, rounded(n, n.binary<MulOp>(sum, factor), n.optionalInput(4),
+                         typeOfInput(n, 0), ZeroPoint::AfterRounding));
 }
 
 void averagePool(Node &n) {
-  if (n.getInt("channels_last", 0) != 0)
-    n.unsupported("channels_last");
+  const bool last = n.getInt("channels_last", 0) != 0;
   const bool ceil = n.getInt("ceil_mode", 0) != 0,
              include = n.getInt("count_include_pad", 0) != 0;
   const Shape kernel(n.getInts("kernel_shape"));
-  Value x = dequantised(n, 0);
+  Value x = channelsFirst(n, dequantised(n, 0), last);
   if (!x || n.failed())
     return;
   if (rankOf(x) < 3 || rankOf(x) > 5 ||
@@ -117,7 +189,8 @@ void averagePool(Node &n) {
   a.dilations = w.dilations;
   a.rounding = ceil ? Rounding::Ceil : Rounding::Floor;
   a.countIncludePad = include;
-  n.setOutput(0, quantised(n, n.avgPool(x, a), 3, typeOfInput(n, 0)));
+  n.setOutput(0, quantised(n, channelsLast(n, n.avgPool(x, a), last), 3,
+                           typeOfInput(n, 0), ZeroPoint::BeforeRounding));
 }
 
 /// Scale and zero point of the result come first, then triples.
@@ -142,8 +215,9 @@ std::vector<OperatorRow> ashlar::frontend::qlinearRows() {
   constexpr const char *domain = "com.microsoft",
                        *note = "its formula in binary32; parameters per tensor";
   return {
-      {"QLinearAdd", {1}, quantisedBinary<AddOp>, note, domain},
-      {"QLinearMul", {1}, quantisedBinary<MulOp>, note, domain},
+      {"QLinearAdd", {1}, add, note, domain},
+      {"QLinearMul", {1}, multiply, note, domain},
+      {"QLinearWhere", {1}, choose, note, domain},
       {"QLinearLeakyRelu", {1}, leakyRelu, note, domain},
       {"QLinearSigmoid", {1}, sigmoid, note, domain},
       {"QLinearSoftmax", {1}, softmax, note, domain},
