@@ -71,28 +71,76 @@ const EntrySums::Prefixes &EntrySums::prefix(int64_t perStep) {
 /// Channels of so many gaps or more hide how the channel before ended.
 static constexpr uint64_t kLongChannel = 8;
 
-/// Coefficients of different kernels, of `regions`, that start in a step: as
-/// many as go side by side, unless their sums share an accumulator bank. Sums
-/// of a region begin where those of the one before end.
-static double startsPerStep(const machine::Description &machine,
-                            const machine::TileStep &step, uint64_t regions) {
+/// True if the sums of regions that are `apart` regions apart meet in a bank.
+/// Sums of a region begin where those of the one before end.
+static bool regionsMeet(const machine::Description &machine,
+                        const machine::TileStep &step, uint64_t apart) {
   const uint64_t banks = machine.sparse.accumulatorBanks;
-  if (banks == 0 || regions < 2 || step.coefficients < 2)
-    return static_cast<double>(step.coefficients);
-  uint64_t meeting = 0;
-  for (uint64_t apart = 1; apart < regions; ++apart) {
-    const uint64_t distance = apart * step.window % banks;
-    if (distance < step.window || banks - distance < step.window)
-      meeting += regions - apart;
-  }
-  const double meet = 2 * static_cast<double>(meeting) /
-                      static_cast<double>(regions * (regions - 1));
+  const uint64_t distance = apart * step.window % banks;
+  return distance < step.window || banks - distance < step.window;
+}
+
+/// Coefficients that start in a step if each two share a bank with the chance
+/// `meet`.
+static double startsPerStep(const machine::TileStep &step, double meet) {
   double all = 1, next = 1;
   for (uint64_t i = 1; i < step.coefficients; ++i) {
     next *= std::max(0.0, 1 - static_cast<double>(i) * meet);
     all += next;
   }
   return all;
+}
+
+namespace {
+
+/// The chances that two of some regions that follow each other in ascending
+/// order share a bank.
+class MeetingChances {
+public:
+  MeetingChances(const machine::Description &machine,
+                 const machine::TileStep &step)
+      : machine(machine), step(step) {}
+
+  /// Of `kernels` regions out of `regions`: of all choices, C(regions - d,
+  /// kernels - 1) of C(regions, kernels) have a certain pair d apart.
+  double of(uint64_t regions, uint64_t kernels) {
+    if (kernels < 2 || step.coefficients < 2 ||
+        machine.sparse.accumulatorBanks == 0)
+      return 0;
+    auto [chance, added] = known.try_emplace({regions, kernels}, 0);
+    if (!added)
+      return chance->second;
+    double share = static_cast<double>(kernels) / static_cast<double>(regions);
+    for (uint64_t apart = 1; apart + kernels <= regions + 1; ++apart) {
+      if (regionsMeet(machine, step, apart))
+        chance->second += share;
+      share *= static_cast<double>(regions - apart + 1 - kernels) /
+               static_cast<double>(regions - apart);
+    }
+    return chance->second;
+  }
+
+private:
+  const machine::Description &machine;
+  const machine::TileStep &step;
+  std::map<std::pair<uint64_t, uint64_t>, double> known;
+};
+
+} // namespace
+
+/// Steps to expect of a channel whose kernels follow each other, two of them
+/// sharing a bank with the chance `meet`. Sums of one kernel do not compete.
+static double expectedSteps(const machine::TileStep &step,
+                            const machine::ChannelCrowd &crowd, double meet) {
+  const auto entries = static_cast<double>(crowd.entries);
+  const auto least =
+      static_cast<double>(llvm::divideCeil(crowd.entries, step.coefficients));
+  if (meet == 0 || crowd.entries < 2)
+    return least;
+  const double rate = startsPerStep(
+      step, meet * static_cast<double>(crowd.kernels - 1) / (entries - 1));
+  // The last step of a channel is not full: half of what is left, on average.
+  return std::max(least, entries / rate + (rate - 1) / (2 * rate));
 }
 
 /// Cycles of streams whose kernels alternate. Short channels wait for sums of
@@ -103,14 +151,21 @@ EntrySums::Prefixes EntrySums::alternating(const machine::TileStep &step,
   const auto period =
       static_cast<int64_t>(machine::tilePeriod(machine, step, passes));
   const auto latency = static_cast<int64_t>(machine.sparse.accumulateLatency);
+  MeetingChances chances(machine, step);
   Prefixes sums;
   for (size_t i = 0; i < columns.size(); ++i) {
     const auto kernels = static_cast<uint64_t>(problem.columns[i].cols);
-    const double rate = startsPerStep(machine, step, kernels);
     KernelTurns turns(kernels, gap, step.coefficients);
     std::vector<int64_t> own{0};
     for (size_t c = 0; c < columns[i].size(); ++c) {
       const machine::ChannelCrowd &crowd = columns[i][c];
+      // Kernels with as many coefficients left go in ascending order: in each
+      // of `most` passes a part of them. Neighbours are different kernels, also
+      // in the passes of one kernel, as long as there is another one.
+      const uint64_t pass =
+          std::max(crowd.entries / std::max<uint64_t>(crowd.most, 1),
+                   std::min<uint64_t>(crowd.kernels, 2));
+      const double rate = startsPerStep(step, chances.of(kernels, pass));
       int64_t cycles = static_cast<int64_t>(
                            static_cast<double>(crowd.entries) / rate + 0.5) *
                        period;
@@ -135,6 +190,28 @@ EntrySums::Prefixes EntrySums::alternating(const machine::TileStep &step,
   return sums;
 }
 
+/// Cycles of streams whose kernels follow each other, some of them in a bank of
+/// the one before.
+EntrySums::Prefixes EntrySums::inOrder(const machine::TileStep &step,
+                                       uint64_t passes) const {
+  const auto period =
+      static_cast<double>(machine::tilePeriod(machine, step, passes));
+  Prefixes sums;
+  MeetingChances chances(machine, step);
+  for (size_t i = 0; i < columns.size(); ++i) {
+    const auto regions = static_cast<uint64_t>(problem.columns[i].cols);
+    std::vector<int64_t> own{0};
+    double all = 0;
+    for (const machine::ChannelCrowd &crowd : columns[i]) {
+      all += expectedSteps(step, crowd, chances.of(regions, crowd.kernels)) *
+             period;
+      own.push_back(static_cast<int64_t>(all + 0.5));
+    }
+    sums.push_back(std::move(own));
+  }
+  return sums;
+}
+
 int64_t EntrySums::cycles(size_t column, const Chunk &chunk,
                           const machine::TileStep &step, uint64_t passes) {
   const bool waits = machine::kernelsAlternate(machine, step, passes);
@@ -150,10 +227,12 @@ int64_t EntrySums::cycles(size_t column, const Chunk &chunk,
   Prefixes &sums = priced[{step.steps, step.coefficients, step.window, passes}];
   if (sums.empty() && alternate && skip)
     sums = alternating(step, passes);
-  else if (sums.empty())
+  else if (sums.empty() && alternate)
     sums = prefixSums(columns, [&](const machine::ChannelCrowd &crowd) {
       return machine::tileChannel(machine, step, passes, crowd);
     });
+  else if (sums.empty())
+    sums = inOrder(step, passes);
   return sums[column][chunk.first + chunk.count] - sums[column][chunk.first];
 }
 
@@ -214,77 +293,6 @@ PlanCost::PlanCost(const TileProblem &problem, const TilePlan &plan,
     resident &= wave.bytes <= room;
 }
 
-PlanCost::Loaded PlanCost::loadOfRound() const {
-  auto runsOf = [&](int64_t rows, int64_t cols) {
-    return static_cast<int64_t>(
-        geometry.loadedRuns(plan.images, rows, cols, /*apart=*/false));
-  };
-  int64_t slot = static_cast<int64_t>(geometry.slotElements());
-  if (plan.folds.empty()) {
-    int64_t tiles = std::min(units, plan.tiles(problem));
-    return {slot * tiles, runsOf(plan.rows, plan.cols) * tiles, slot};
-  }
-  Loaded sum;
-  for (const TileFold &fold : plan.folds)
-    for (const partition::Box &tile : fold.cuts)
-      if (!tile.empty()) {
-        int64_t elements = plan.disjoint
-                               ? plan.images * tile.area()
-                               : static_cast<int64_t>(geometry.loadedElements(
-                                     plan.images, tile.rows, tile.cols));
-        sum.elements += elements;
-        sum.most = std::max(sum.most, elements);
-        sum.runs += std::min(elements, runsOf(tile.rows, tile.cols));
-      }
-  auto rounds = static_cast<int64_t>(plan.folds.size());
-  return {sum.elements / rounds, sum.runs / rounds, sum.most};
-}
-
-/// Channels of a chunk that one queue loads: whole planes of cells.
-int64_t PlanCost::loadShare(const ColumnWave &wave, const Chunk &chunk,
-                            int64_t turns) const {
-  if (wave.crosses ||
-      (turns > 1 &&
-       turns * chunk.count > static_cast<int64_t>(machine.sb.partitions)))
-    return chunk.count;
-  int64_t share = llvm::divideCeilSigned(chunk.count, queues);
-  return std::min<int64_t>(
-      chunk.count, llvm::alignTo(share, std::max<int64_t>(plan.cellBlock, 1)));
-}
-
-/// Cycles of the busiest bank of SB while a round of tiles is loaded. Channels
-/// lie in partitions of their own, whose ports work side by side: the price of
-/// loads of few channels.
-uint64_t PlanCost::portCycles(const Loaded &each) const {
-  if (each.runs == 0)
-    return 0;
-  auto bytes = static_cast<uint64_t>(each.elements * problem.elementBytes);
-  auto runs = static_cast<uint64_t>(each.runs);
-  uint64_t accesses = runs * llvm::divideCeil(llvm::divideCeil(bytes, runs),
-                                              machine.sb.portBytes);
-  uint64_t banks =
-      std::max<uint64_t>(llvm::divideCeil(bytes, machine.sb.bankBytes()), 1);
-  return machine::bankCycles(machine, llvm::divideCeil(accesses, banks));
-}
-
-/// Cycles of one queue for `channels` channels of each of `streams` groups that
-/// have channels of their own.
-int64_t PlanCost::loadCycles(int64_t streams, int64_t channels) const {
-  int64_t planes =
-      plan.cellBlock > 0 ? machine::cellPlanes(0, channels, plan.cellBlock) : 0;
-  const Loaded each = loadOfRound();
-  int64_t ofElement = channels * problem.elementBytes + planes;
-  int64_t bytes = each.elements * ofElement * streams;
-  int64_t runs = each.runs * (channels + planes) * streams;
-  machine::Timing time = machine::tileLoad(
-      machine, bytes, runs,
-      // Groups with channels of their own take them in different units.
-      each.most * ofElement);
-  if (machine.sb.banks > 0)
-    time = machine::withPorts(time, portCycles(each));
-  return static_cast<int64_t>(time.issue);
-}
-
 /// Cycles of the units that work on chunk `i`, and the longest stream.
 int64_t PlanCost::runOf(const ColumnWave &wave, const WaveChunks &chunks,
                         size_t i, ChunkCost &own, EntrySums &sums) const {
@@ -308,17 +316,6 @@ int64_t PlanCost::runOf(const ColumnWave &wave, const WaveChunks &chunks,
                                                 entries, alternate));
   }
   return run;
-}
-
-/// Loads of a chunk, and of those that are handed on with it.
-void PlanCost::addLoads(const ColumnWave &wave, const Chunk &chunk,
-                        int64_t turns, ChunkCost &own) const {
-  const int64_t share = loadShare(wave, chunk, turns);
-  own.load = loadCycles(wave.groupStep > 0 ? wave.count : turns, share);
-  own.loads = llvm::divideCeilSigned(chunk.count, share);
-  // Of loads of whole planes the queues are the limit.
-  if (machine.sb.banks > 0 && plan.cellBlock < problem.cellBlock)
-    own.ports = static_cast<int64_t>(portCycles(loadOfRound()));
 }
 
 void PlanCost::addWave(const ColumnWave &wave, const WaveChunks &chunks,
@@ -385,16 +382,16 @@ int64_t PlanCost::startCycles(const WaveCost &wave) const {
 /// there.
 int64_t PlanCost::load(const ChunkCost &chunk) {
   int64_t end = 0;
-  for (int64_t i = 0; i < chunk.loads; ++i) {
+  for (const int64_t cycles : chunk.loads) {
     int64_t &free = queueFree[queue];
     queue = (queue + 1) % queueFree.size();
     // A bank serves one load after the other, whatever partitions they read.
     const int64_t start = std::max({free, setFree[set], loadFrom, bankFree});
     bankFree = start + chunk.ports;
-    free = start + chunk.load;
-    end = std::max(end, free);
+    free = start + cycles;
+    loadBusy += cycles;
+    end = std::max(end, free + (waits ? chunk.arrival : 0));
   }
-  loadBusy += chunk.load * chunk.loads;
   return end;
 }
 
@@ -411,7 +408,7 @@ void PlanCost::runWave(const WaveCost &wave, bool loads, bool streams,
   runFree = std::max({runFree, sumsFree[sums], early ? ready : 0}) +
             startCycles(wave);
   for (const ChunkCost &chunk : wave.chunks) {
-    if (loads && chunk.loads > 0)
+    if (loads && !chunk.loads.empty())
       loaded = load(chunk);
     if (streams && !resident && !(early && &chunk == &wave.chunks.front()))
       ready = fetch(chunk.stream, chunk.bytes);
@@ -474,7 +471,8 @@ void PlanCost::cutRound(const ColumnWave &wave, int64_t round) {
     loadFrom = runFree;
 }
 
-bool PlanCost::simulate() {
+bool PlanCost::simulate(bool alone) {
+  waits = alone;
   if (!fits || (plan.tilesOutside && !mayKeepTiles()))
     return false;
   cut = cutCycles(problem, plan, machine);

@@ -44,6 +44,7 @@ private:
   using Prefixes = std::vector<std::vector<int64_t>>;
   const Prefixes &prefix(int64_t perStep);
   Prefixes alternating(const machine::TileStep &step, uint64_t passes) const;
+  Prefixes inOrder(const machine::TileStep &step, uint64_t passes) const;
 
   const TileProblem &problem;
   const machine::Description &machine;
@@ -85,9 +86,10 @@ private:
 struct ChunkCost {
   bool lasts = false; ///< the next one is in the same load
   int64_t run = 0, stream = 0;
-  int64_t load = 0, loads = 0; ///< cycles of each load, one per queue
-  int64_t ports = 0;           ///< of them, those that a bank of SB is taken
-  int64_t bytes = 0;           ///< of the longest stream
+  llvm::SmallVector<int64_t, 4> loads; ///< cycles of each, one per queue
+  int64_t arrival = 0; ///< from the end of a load until runs may read it
+  int64_t ports = 0;   ///< cycles of a load that a bank of SB is taken
+  int64_t bytes = 0;   ///< of the longest stream
 };
 
 /// A wave with its costs, the same for every round of tiles.
@@ -115,8 +117,9 @@ public:
            const Grouping &grouping, EntrySums &sums,
            const ScatterSums &scatter, const machine::Description &machine);
 
-  /// Follows the pipeline; false if the plan does not fit the memories.
-  bool simulate();
+  /// Follows the pipeline, once; false if the plan does not fit the memories.
+  /// In a network (`alone` false) nothing waits for the latency of loads.
+  bool simulate(bool alone);
   void store(TilePlan &plan) const {
     plan.cycles = end;
     plan.run = runBusy;
@@ -143,9 +146,8 @@ private:
   };
   Loaded loadOfRound() const;
   uint64_t portCycles(const Loaded &each) const;
-  int64_t loadShare(const ColumnWave &wave, const Chunk &chunk,
-                    int64_t turns) const;
-  int64_t loadCycles(int64_t streams, int64_t channels) const;
+  machine::Timing loadTime(int64_t streams, int64_t channels, int64_t planes,
+                           const Loaded &each) const;
   int64_t load(const ChunkCost &chunk);
   int64_t fetch(int64_t cycles, int64_t bytes);
   int64_t startCycles(const WaveCost &wave) const;
@@ -166,6 +168,7 @@ private:
   bool resident = true, fits = true;
   std::vector<WaveCost> waves;
   // Pipeline state.
+  bool waits = true;    ///< runs do, for the latency of loads
   int64_t loadFrom = 0; ///< no load before
   int64_t loaded = 0;   ///< end of the last one
   std::vector<int64_t> queueFree;

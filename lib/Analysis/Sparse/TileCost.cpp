@@ -68,7 +68,7 @@ public:
   std::optional<int64_t> cyclesOf(const TilePlan &plan) {
     groupBy(plan.groups);
     PlanCost cost(problem, plan, grouping, sums, scatter, machine);
-    if (!cost.simulate())
+    if (!cost.simulate(/*alone=*/true))
       return std::nullopt;
     return cost.cycles();
   }
@@ -148,7 +148,7 @@ private:
       cutOperand(grid);
     if (options.halo != HaloMode::Disjoint || !best) {
       if (!best && !forced)
-        best = grid, limit = grid.cycles;
+        best = grid, limit = grid.inNetwork();
       cutResults(grid);
     }
     if (!best)
@@ -351,12 +351,20 @@ private:
          plan.cellBlock /= 2) {
       PlanCost cost(problem, plan, grouping, sums, scatter, machine);
       if (cost.loadSteps() > static_cast<int64_t>(machine.sparse.fmuSets) ||
-          !cost.simulate() || cost.cycles() >= limit)
+          !cost.simulate(/*alone=*/false) || cost.cycles() >= limit)
         continue;
-      best = plan;
-      cost.store(*best);
-      limit = best->cycles;
+      keep(plan, cost.cycles());
     }
+  }
+
+  /// Keeps a plan as the best one, with its cycles in a network and alone.
+  void keep(const TilePlan &plan, int64_t inNetwork) {
+    PlanCost alone(problem, plan, grouping, sums, scatter, machine);
+    alone.simulate(/*alone=*/true);
+    best = plan;
+    alone.store(*best);
+    best->overlapped = best->cycles - inNetwork;
+    limit = inNetwork;
   }
 
   void tryPlan(const TilePlan &plan) {
@@ -371,11 +379,10 @@ private:
     // Plans are tried from whole rows to narrow tiles, and only the first rows
     // of a feature map have to be there for the former to start: what is no
     // clear gain is none.
-    if (!cost.simulate() || cost.cycles() + cost.cycles() / kClearPlan >= limit)
+    if (!cost.simulate(/*alone=*/false) ||
+        cost.cycles() + cost.cycles() / kClearPlan >= limit)
       return;
-    best = plan;
-    cost.store(*best);
-    limit = best->cycles;
+    keep(plan, cost.cycles());
   }
 
   const TileProblem &problem;

@@ -61,11 +61,7 @@ static Operations drawProducts(Dice &dice, const Draft &draft, bool drains) {
   group.push_back(isa::PeSwap{});
   Operations after; // drains after the next stream
   for (int64_t n = dice.between(1, drains ? 2 : 4); n > 0; --n) {
-    isa::PeMatmul matmul = drawMatmul(dice, draft.machine, load);
-    // Streams of narrow operands are drawn for the array alone: before a drain
-    // one was found that ends a cycle later in the emulator (README.md).
-    if (drains)
-      matmul.narrow = false;
+    const isa::PeMatmul matmul = drawMatmul(dice, draft.machine, load);
     group.push_back(matmul);
     if (!drains)
       continue;

@@ -305,6 +305,14 @@ module front #(
     end
   endfunction
 
+  // Neighbours of a row that a step of stream n takes: one for each copy of N:M
+  // weights, and of narrow operands two for each.
+  function automatic int positions_of(input int q, input int n);
+    return (`PE_MATMUL_pattern(body[q][n])
+            ? int'(ctl.pe_pattern_group / ctl.pe_pattern_kept) : 1) *
+        (`PE_MATMUL_narrow(body[q][n]) ? 2 : 1);
+  endfunction
+
   // Whether the head of a queue may start now.
   function automatic logic ready(input int q, input int n);
     if (!may_start(q, n)) return 0;
@@ -348,9 +356,7 @@ module front #(
       streams_started++;
       follow(n, stream_done_at,
              int'(`PE_MATMUL_n0(body[q][n])) * int'(`PE_MATMUL_n1(body[q][n])) *
-             ceil_div(int'(`PE_MATMUL_n2(body[q][n])),
-                      `PE_MATMUL_pattern(body[q][n])
-                          ? int'(ctl.pe_pattern_group / ctl.pe_pattern_kept) : 1),
+             ceil_div(int'(`PE_MATMUL_n2(body[q][n])), positions_of(q, n)),
              columns);
     end
   endfunction

@@ -238,6 +238,11 @@ struct TilePlan {
   int64_t cellBlock = 0;
   // Predicted cycles: of the whole, and of each engine alone.
   int64_t cycles = 0, run = 0, load = 0, drain = 0, stream = 0;
+  /// Of the cycles, waits for the latency of loads: in a network these overlap
+  /// with what the producer of the map still drains and with other layers.
+  int64_t overlapped = 0;
+  /// Cycles in a network, by which plans and clusters are compared.
+  int64_t inNetwork() const { return cycles - overlapped; }
   bool scatter = false; ///< non-zero data only
   /// Unequal tiles; empty: the grid of equal ones.
   std::vector<TileFold> folds;
@@ -310,6 +315,15 @@ WaveChunks waveChunks(const TileProblem &problem, const TilePlan &plan,
                       const ColumnWave &wave, const std::vector<bool> &live,
                       const machine::Description &machine);
 
+/// The loads of a chunk of a plan, one after the other: whole planes of cells
+/// on each queue, of channels that lie in one channel tile. Channel 0 of the
+/// feature map lies in partition `part`, and groups of units hand on `turns`
+/// chunks at once. Code generation emits these, plans count their cycles.
+llvm::SmallVector<Chunk, 8>
+loadPieces(const TileProblem &problem, const TilePlan &plan,
+           const ColumnWave &wave, const Chunk &chunk, int64_t turns,
+           int64_t part, const machine::Description &machine);
+
 /// Channels that each of `count` groups loads at once to hand them on; 0 if
 /// they cannot do what the plan says.
 int64_t handedChannels(const TileProblem &problem, const TilePlan &plan,
@@ -369,8 +383,8 @@ constexpr int64_t kInitialSumBytes = 8;
 bool kernelsAlternate(const TileProblem &problem, const TilePlan &plan,
                       const machine::Description &machine);
 
-/// The plan with the fewest predicted cycles, fewer than `limit`; nothing if no
-/// tile fits.
+/// The plan with the fewest predicted cycles in a network, fewer than `limit`;
+/// nothing if no tile fits.
 std::optional<TilePlan> planTiles(const TileProblem &problem,
                                   const machine::Description &machine,
                                   int64_t limit = INT64_MAX);

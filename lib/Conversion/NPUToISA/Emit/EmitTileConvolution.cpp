@@ -10,7 +10,6 @@
 #include "../ProductGeometry.h"
 #include "TileTables.h"
 
-#include "ashlar/Analysis/Cost/MovementQueues.h"
 #include "dialects/NPU/NPUDialect.h"
 #include "llvm/Support/MathExtras.h"
 
@@ -249,26 +248,14 @@ void TileConvolutionEmitter::setGeometry(Op &op) const {
   op.tileH = plan.rows, op.tileW = plan.cols;
 }
 
-/// Loads the channels of a chunk, whole blocks on each of the queues.
+/// Loads the channels of a chunk.
 void TileConvolutionEmitter::emitLoads(const WaveStreams &wave,
                                        const ChunkStreams &streams,
                                        unsigned table, unsigned set) {
-  const Chunk &chunk = streams.chunk;
-  auto partitions = static_cast<int64_t>(machine.sb.partitions);
-  if (wave.wave.crosses ||
-      (streams.turns > 1 && streams.turns * chunk.count > partitions))
-    return emitLoad(wave, streams, chunk, table, set);
-  int64_t block = cellBlock();
-  int64_t queues = analysis::movementQueues(machine);
-  int64_t share =
-      llvm::alignTo(llvm::divideCeilSigned(chunk.count, queues), block);
-  int64_t end = chunk.first + chunk.count, base = firstChannel(wave);
-  for (int64_t c = chunk.first; c < end;) {
-    Chunk piece{c, std::min({share - phaseOf(base + c),
-                             partitions - partitionOf(base + c), end - c})};
+  for (const Chunk &piece :
+       analysis::loadPieces(program.problem, plan, wave.wave, streams.chunk,
+                            streams.turns, whole.x.part, machine))
     emitLoad(wave, streams, piece, table, set);
-    c += piece.count;
-  }
 }
 
 void TileConvolutionEmitter::emitLoad(const WaveStreams &wave,

@@ -155,7 +155,7 @@ struct ChooseClusterPass : impl::ChooseClusterBase<ChooseClusterPass> {
       return "the array is idle while other readers run on the cluster";
     if (candidate.pinned)
       return "the network takes fewer cycles so";
-    return candidate.gains() || candidate.plan()->cycles < candidate.plain
+    return candidate.gains() || candidate.plan()->inNetwork() < candidate.plain
                ? "a lane fold of the input, or of the result for its readers, "
                  "gains more"
                : "the dense array takes fewer cycles";

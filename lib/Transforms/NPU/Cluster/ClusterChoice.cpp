@@ -135,13 +135,14 @@ void Chooser::planParts(Candidate &candidate,
     auto asked = [&](const analysis::TilePlan &plan) {
       return cuts ? plan.isCut() : plan.turns > 1;
     };
-    int64_t limit = best.plan && !forced ? best.plan->cycles : INT64_MAX;
+    int64_t limit = best.plan && !forced ? best.plan->inNetwork() : INT64_MAX;
     auto plan = analysis::planTiles(problem, machine, limit);
     if (!plan)
       return;
     if (best.plan && forced) {
       bool alike = asked(*best.plan) == asked(*plan);
-      if (alike ? plan->cycles >= best.plan->cycles : asked(*best.plan))
+      if (alike ? plan->inNetwork() >= best.plan->inNetwork()
+                : asked(*best.plan))
         return;
     }
     best.plan = plan;
@@ -311,33 +312,24 @@ bool Chooser::goesSparse(const Candidate &candidate) const {
          partition::Route::Sparse;
 }
 
-/// Cycles of readers of one feature map that each go to the sparse cluster.
-/// Where that is faster, one of them runs on the array meanwhile; the drain
-/// serves both.
-int64_t Chooser::shareClusters(llvm::ArrayRef<size_t> sparse) {
+/// Cycles of readers of one feature map that each go to the sparse cluster, or
+/// of which one runs on the array meanwhile where that is faster; the drain
+/// serves both. Whether one does is for the network to decide: others may be
+/// between them.
+int64_t Chooser::cyclesTogether(llvm::ArrayRef<size_t> sparse) const {
   int64_t total = 0, drain = 0;
   for (size_t i : sparse) {
     total += candidates[i].sparseCycles();
     drain += candidates[i].drain;
   }
   int64_t best = total;
-  Candidate *moved = nullptr;
   for (size_t i : sparse) {
-    Candidate &candidate = candidates[i];
-    int64_t cycles =
-        std::max({candidate.plain, total - candidate.sparseCycles(), drain});
-    if (isClearly(cycles, best, kClearLayer)) {
+    const int64_t cycles = std::max(
+        {candidates[i].plain, total - candidates[i].sparseCycles(), drain});
+    if (isClearly(cycles, best, kClearLayer))
       best = cycles + cycles / kClearLayer;
-      moved = &candidate;
-    }
   }
-  if (moved && sparse.size() > 1 && policy.mode == "auto" &&
-      policy.rule == partition::Rule::Cost) {
-    moved->sparse = false;
-    moved->beside = true;
-    return best;
-  }
-  return total;
+  return best;
 }
 
 /// The choices for the readers of one feature map that is not folded; their
@@ -348,13 +340,12 @@ int64_t Chooser::decideUnfolded(llvm::ArrayRef<size_t> group) {
   for (size_t i : group) {
     Candidate &candidate = candidates[i];
     candidate.sparse = goesSparse(candidate);
-    candidate.beside = false;
     if (candidate.sparse)
       sparse.push_back(i);
     else
       cycles += candidate.plain;
   }
-  return cycles + shareClusters(sparse);
+  return cycles + cyclesTogether(sparse);
 }
 
 /// Readers of one feature map, together: if one of them is on the sparse
@@ -372,7 +363,7 @@ void Chooser::decideGroup(llvm::ArrayRef<size_t> group) {
   if (folded > plain)
     return;
   for (size_t i : group)
-    candidates[i].sparse = candidates[i].beside = false;
+    candidates[i].sparse = false;
   if (auto producer = numbers.find(x.getDefiningOp());
       producer != numbers.end())
     candidates[producer->second].loss = plain - folded;
@@ -383,7 +374,7 @@ void Chooser::decideGroup(llvm::ArrayRef<size_t> group) {
 /// and they decide without it.
 void Chooser::decideAlone() {
   for (Candidate &candidate : candidates)
-    candidate.sparse = candidate.beside = false, candidate.loss = 0;
+    candidate.sparse = false, candidate.loss = 0;
   llvm::MapVector<Value, llvm::SmallVector<size_t, 2>> readers;
   for (auto [i, candidate] : llvm::enumerate(candidates))
     readers[candidate.conv.getX()].push_back(i);
@@ -394,29 +385,42 @@ void Chooser::decideAlone() {
       decideUnfolded(group);
 }
 
-/// Keeps a convolution `where` the network is predicted to be faster with it. A
-/// schedule this coarse has to be clearly better.
-void Chooser::tryNetwork(size_t number, bool Candidate::*where,
+/// Keeps a convolution `where` the network is predicted to be faster with it,
+/// by more than `margin` cycles.
+bool Chooser::tryNetwork(size_t number, bool Candidate::*where, int64_t margin,
                          const NetworkTime &network, int64_t &least) {
   Candidate &candidate = candidates[number];
   candidate.*where = true;
   decideAlone();
   const int64_t cycles = network.cycles(candidates);
-  if (isClearly(cycles, least, kClearNetwork)) {
+  if (cycles + margin < least) {
     least = cycles;
-    return;
+    return true;
   }
   candidate.*where = false;
   decideAlone();
+  return false;
+}
+
+/// True if other readers of the input of `candidate` are on the cluster.
+bool Chooser::hasSparseSibling(const Candidate &candidate) const {
+  PeConvOp conv = candidate.conv;
+  return llvm::any_of(conv.getX().getUsers(), [&](Operation *user) {
+    auto other = numbers.find(user);
+    return other != numbers.end() && &candidates[other->second] != &candidate &&
+           candidates[other->second].sparse;
+  });
 }
 
 /// Each convolution that on its own, with its readers, is faster on the sparse
 /// cluster stays on the array if that makes the network faster: another branch
 /// may end later anyway, and a chain of convolutions keeps its lane folds. One
 /// that takes about as long on both goes there if that makes the network
-/// faster: the array has another branch to do meanwhile. Each try predicts the
-/// whole network: a network of very many convolutions has only its first ones
-/// tried.
+/// faster: the array has another branch to do meanwhile. A schedule this coarse
+/// has to be clearly better, but of readers of one map it knows well what runs
+/// side by side: one of them moves to the array where it costs the network
+/// clearly less than on the cluster. Each try predicts the whole network: a
+/// network of very many convolutions has only its first ones tried.
 void Chooser::decide() {
   decideAlone();
   if (policy.forced() || policy.rule != partition::Rule::Cost)
@@ -426,13 +430,16 @@ void Chooser::decide() {
   size_t tries = kMostPredictions / std::max<size_t>(candidates.size(), 1);
   for (bool Candidate::*where : {&Candidate::pinned, &Candidate::pulled})
     for (size_t i = 0; i < candidates.size() && tries > 0; ++i) {
-      const Candidate &candidate = candidates[i];
-      const bool movable =
-          where == &Candidate::pinned ? candidate.sparse : candidate.mayMove();
-      if (!movable)
+      Candidate &candidate = candidates[i];
+      const bool pins = where == &Candidate::pinned;
+      if (pins ? !candidate.sparse : !candidate.mayMove())
         continue;
       --tries;
-      tryNetwork(i, where, network, least);
+      const bool sibling = pins && hasSparseSibling(candidate);
+      const int64_t margin = sibling ? candidate.plan()->cycles / kClearLayer
+                                     : least / kClearNetwork;
+      candidate.beside =
+          tryNetwork(i, where, margin, network, least) && sibling;
     }
 }
 

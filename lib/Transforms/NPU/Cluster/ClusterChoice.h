@@ -55,18 +55,18 @@ struct Candidate {
   /// Scatter mode has to be clearly better: its cycles depend on the data.
   bool scatters() const {
     return scatter.plan &&
-           (!tile.plan ||
-            isClearly(scatter.plan->cycles, tile.plan->cycles, kClearLayer));
+           (!tile.plan || isClearly(scatter.plan->inNetwork(),
+                                    tile.plan->inNetwork(), kClearLayer));
   }
   const Alternative &best() const { return scatters() ? scatter : tile; }
   const std::optional<analysis::TilePlan> &plan() const { return best().plan; }
-  int64_t sparseCycles() const { return plan()->cycles + loss; }
+  int64_t sparseCycles() const { return plan()->inNetwork() + loss; }
   /// The sparse cluster has to be clearly better: predictions are not exact.
   bool gains() const { return plan() && isClear(sparseCycles()); }
   /// True if it is on the array and would not be clearly slower elsewhere.
   bool mayMove() const {
     return !sparse && !pinned && plan() &&
-           !isClearly(plain, plan()->cycles, kClearLayer);
+           !isClearly(plain, plan()->inNetwork(), kClearLayer);
   }
   bool isClear(int64_t sparse) const {
     return isClearly(sparse, plain, kClearLayer);
@@ -113,12 +113,13 @@ private:
                  int64_t parts) const;
   bool mayScatter(const Candidate &candidate) const;
   void decideAlone();
-  void tryNetwork(size_t number, bool Candidate::*where,
+  bool tryNetwork(size_t number, bool Candidate::*where, int64_t margin,
                   const NetworkTime &network, int64_t &least);
+  bool hasSparseSibling(const Candidate &candidate) const;
   bool goesSparse(const Candidate &candidate) const;
   void decideGroup(llvm::ArrayRef<size_t> group);
   int64_t decideUnfolded(llvm::ArrayRef<size_t> group);
-  int64_t shareClusters(llvm::ArrayRef<size_t> sparse);
+  int64_t cyclesTogether(llvm::ArrayRef<size_t> sparse) const;
   bool isSparse(mlir::Value map) const {
     auto producer = numbers.find(map.getDefiningOp());
     return producer != numbers.end() && candidates[producer->second].sparse;

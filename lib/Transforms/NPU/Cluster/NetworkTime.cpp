@@ -151,7 +151,7 @@ int64_t NetworkTime::cycles(llvm::ArrayRef<Candidate> candidates) const {
     if (step.candidate >= 0) {
       const Candidate &candidate = candidates[step.candidate];
       engine = candidate.sparse ? Cluster : Array;
-      cycles = candidate.sparse ? candidate.plan()->cycles
+      cycles = candidate.sparse ? candidate.plan()->inNetwork()
                : folded         ? candidate.folded
                                 : candidate.plain;
     }
