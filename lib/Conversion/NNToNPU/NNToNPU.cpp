@@ -248,8 +248,23 @@ bool stays(Operation *op) {
   return encode && encode.getWeights();
 }
 
-/// Every result is written by an operation of its own: arguments, constants
-/// and values returned twice are copied.
+/// True if the operands lie between one another in the result. In DRAM every
+/// element would be a burst of its own: what is returned goes there from the
+/// state buffer, where products write it.
+bool interleaves(Operation *op) {
+  auto move = dyn_cast<npu::DmaMoveOp>(op);
+  return move && move.getInputs().size() > 1 &&
+         llvm::any_of(move.getPatterns(), [](Attribute attr) {
+           auto pattern = *npu::AccessPattern::fromArray(
+               cast<DenseI64ArrayAttr>(attr).asArrayRef());
+           return llvm::any_of(pattern.dims, [](const npu::PatternDim &dim) {
+             return dim.extent > 1 && dim.resultStep > 1;
+           });
+         });
+}
+
+/// Every result is written by an operation of its own: arguments, constants,
+/// values returned twice and interleaved ones are copied.
 void copyForeignResults(func::FuncOp main, OpBuilder &builder) {
   Operation *terminator = main.getBody().front().getTerminator();
   builder.setInsertionPoint(terminator);
@@ -258,7 +273,7 @@ void copyForeignResults(func::FuncOp main, OpBuilder &builder) {
     Operation *producer = operand.get().getDefiningOp();
     if (isa_and_nonnull<npu::NPUDialect>(producer ? producer->getDialect()
                                                   : nullptr) &&
-        returned.insert(producer).second)
+        !interleaves(producer) && returned.insert(producer).second)
       continue;
     Value source = operand.get();
     auto type = cast<RankedTensorType>(source.getType());

@@ -206,7 +206,7 @@ llvm::Error Generator::findSequences() {
                    nodes.size(), order.size());
 }
 
-/// Bytes of the constants that products read, where they are or moved. Tables
+/// Bytes of the constants that products read, encoded or moved. Tables
 /// that other operations read say nothing of the size of a program: import may
 /// have made them from a few extents.
 static uint64_t weightBytes(llvm::ArrayRef<Operation *> nodes) {
@@ -219,6 +219,8 @@ static uint64_t weightBytes(llvm::ArrayRef<Operation *> nodes) {
     Value value = values[i];
     if (auto move = value.getDefiningOp<npu::DmaMoveOp>())
       values.insert_range(move.getInputs());
+    else if (auto encode = value.getDefiningOp<bfp::EncodeOp>())
+      values.insert(encode.getInput());
     else if (value.getDefiningOp<nn::ConstantOp>())
       bytes += static_cast<uint64_t>(
           analysis::dramBytes(storageOf(value), shapeOf(value)));

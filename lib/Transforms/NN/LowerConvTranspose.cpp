@@ -123,8 +123,10 @@ constexpr int64_t kMostPhases = 64;
 /// With a stride, elements of the result that are a multiple of it apart meet
 /// the same taps: a convolution for each phase multiplies no zeros.
 struct SplitPhases : OpRewritePattern<ConvTransposeOp> {
-  SplitPhases(MLIRContext *context, Pass::Statistic &lowered)
-      : OpRewritePattern(context, /*benefit=*/2), lowered(lowered) {}
+  SplitPhases(MLIRContext *context, const LowerConvTransposeOptions &options,
+              Pass::Statistic &lowered)
+      : OpRewritePattern(context, /*benefit=*/2), options(options),
+        lowered(lowered) {}
 
   LogicalResult matchAndRewrite(ConvTransposeOp op,
                                 PatternRewriter &rewriter) const override {
@@ -134,6 +136,9 @@ struct SplitPhases : OpRewritePattern<ConvTransposeOp> {
         return rewriter.notifyMatchFailure(op, "has too many phases");
     if (count == 1)
       return rewriter.notifyMatchFailure(op, "has one phase");
+    if (!fitsOnChip(op.getY(), shapeOf(op.getY()), options.partitions,
+                    options.partitionBytes))
+      return rewriter.notifyMatchFailure(op, "is too large to interleave");
     SmallVector<SmallVector<Phase, 1>, 4> phases;
     for (int64_t number = 0; number < count; ++number)
       if (!splitPhase(op, number, phases.emplace_back()))
@@ -224,6 +229,7 @@ private:
                            SmallVector<int64_t>(whole.size(), 1));
   }
 
+  LowerConvTransposeOptions options;
   Pass::Statistic &lowered;
 };
 
@@ -283,10 +289,15 @@ struct LowerConvTransposePattern : OpRewritePattern<ConvTransposeOp> {
 
 struct LowerConvTransposePass
     : ashlar::nn::impl::LowerConvTransposeBase<LowerConvTransposePass> {
+  using LowerConvTransposeBase::LowerConvTransposeBase;
+
   void runOnOperation() override {
     RewritePatternSet patterns(&getContext());
-    patterns.add<LowerConvTransposePattern, SplitPhases>(&getContext(),
-                                                         lowered);
+    LowerConvTransposeOptions options;
+    options.partitions = partitions;
+    options.partitionBytes = partitionBytes;
+    patterns.add<LowerConvTransposePattern>(&getContext(), lowered);
+    patterns.add<SplitPhases>(&getContext(), options, lowered);
     if (failed(applyPatternsGreedily(getOperation(), std::move(patterns))))
       signalPassFailure();
   }

@@ -36,8 +36,6 @@ void nn::buildSimplifyPipeline(OpPassManager &module) {
   manager.addPass(createComposeAffine());
   // Its reshapes are composed with those around them below.
   manager.addPass(createMergeBatchAxes());
-  // After weights are scaled, since output channels are grouped differently.
-  manager.addPass(createLowerConvTranspose());
   // Needs the scaled matmul weights and the per-column constants after them.
   manager.addPass(createFlattenToConv());
   // Moves reshapes after functions next to the following flatten ...
@@ -59,9 +57,19 @@ void nn::buildSimplifyPipeline(OpPassManager &module) {
 
 void nn::buildFoldPipeline(OpPassManager &module, const FoldOptions &options) {
   OpPassManager &manager = module.nest<func::FuncOp>();
-  // After simplify, which has made constant what can be; it leaves data movement
-  // of constants.
+  // After weights are scaled, since output channels are grouped differently.
+  LowerConvTransposeOptions transposed;
+  transposed.partitions = options.partitions;
+  transposed.partitionBytes = options.partitionBytes;
+  manager.addPass(createLowerConvTranspose(transposed));
+  // Functions of an interleaved map go to the products.
+  manager.addPass(createComposeMovement());
+  manager.addPass(createFoldPad());
+  // After simplify, which has made constant what can be; both leave data
+  // movement of constants.
   SplitShufflesOptions shuffles;
+  shuffles.partitions = options.partitions;
+  shuffles.partitionBytes = options.partitionBytes;
   shuffles.rows = options.arrayRows;
   shuffles.columns = options.arrayColumns;
   shuffles.queues = options.copyQueues;

@@ -145,6 +145,32 @@ Location nn::passedLocation(Operation *movement, Operation *op) {
   return FusedLoc::get({own, op->getLoc()}, mark, op->getContext());
 }
 
+/// Bytes that each element of a map may take on the chip: one if convolutions
+/// alone read it, maybe after functions of an element; two if it is one of
+/// several that are concatenated for them; four of a float.
+static int64_t bytesOfElement(Value map) {
+  int64_t bytes = map.use_empty() ? 4 : 1;
+  for (Operation *user : map.getUsers()) {
+    auto conv = dyn_cast<ConvOp>(user);
+    if (conv && conv.getX() == map)
+      continue;
+    if (!isa<UnaryOp, ConcatOp>(user))
+      return 4;
+    const int64_t own = bytesOfElement(user->getResult(0));
+    bytes = std::max(bytes, isa<ConcatOp>(user) ? 2 * own : own);
+  }
+  return bytes;
+}
+
+bool nn::fitsOnChip(Value result, ArrayRef<int64_t> shape, int64_t partitions,
+                    int64_t partitionBytes) {
+  if (shape.size() < 2 || partitions < 1)
+    return false;
+  const int64_t tiles = llvm::divideCeil(shape[1], partitions);
+  const int64_t positions = shape[0] * llvm::product_of(shape.drop_front(2));
+  return tiles * positions * bytesOfElement(result) <= partitionBytes / 4 * 3;
+}
+
 Tensor nn::vectorTensor(ArrayRef<double> values) {
   Tensor result(ElementType::F64, {static_cast<int64_t>(values.size())});
   result.floats.assign(values.begin(), values.end());

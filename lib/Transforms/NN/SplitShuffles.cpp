@@ -134,7 +134,9 @@ struct SplitShuffle : OpRewritePattern<ReshapeOp> {
       return failure();
     ArrayRef<int64_t> map = shapeOf(first.getX());
     auto shuffle = shuffleOf(transpose, map, shapeOf(op.getY()));
-    if (!shuffle || shuffle->phases() == 1 || !pays(producer->conv, *shuffle))
+    if (!shuffle || shuffle->phases() == 1 || !pays(producer->conv, *shuffle) ||
+        !fitsOnChip(op.getY(), shapeOf(op.getY()), options.partitions,
+                    options.partitionBytes))
       return failure();
     SmallVector<Value> parts;
     for (int64_t phase = 0; phase < shuffle->phases(); ++phase)
@@ -222,6 +224,8 @@ struct SplitShufflesPass
   void runOnOperation() override {
     SplitShufflesOptions options;
     options.rows = rows, options.columns = columns, options.queues = queues;
+    options.partitions = partitions;
+    options.partitionBytes = partitionBytes;
     if (rows < 1 || columns < 1 || queues < 1)
       return;
     RewritePatternSet patterns(&getContext());

@@ -60,6 +60,13 @@ func.func @concat(%x: tensor<2x3xf32>) -> tensor<2x3xf32> {
   return %0 : tensor<2x3xf32>
 }
 
+// CHECK-LABEL: func.func @interleave(
+// CHECK-NEXT: return %arg0
+func.func @interleave(%x: tensor<2x3xf32>) -> tensor<2x3xf32> {
+  %0 = nn.interleave %x {factors = array<i64: 1, 1>} : (tensor<2x3xf32>) -> tensor<2x3xf32>
+  return %0 : tensor<2x3xf32>
+}
+
 // CHECK-LABEL: func.func @broadcast(
 // CHECK-NEXT: return %arg0
 func.func @broadcast(%x: tensor<2x3xf32>) -> tensor<2x3xf32> {

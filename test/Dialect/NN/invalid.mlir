@@ -92,6 +92,46 @@ func.func @batch_norm_c2(%x: tensor<1x3x8xf32>, %p: tensor<4xf32>) {
 
 // -----
 
+func.func @interleave_c1(%a: tensor<3x4xf32>) {
+  // expected-error @below {{1 operands, expected 2}}
+  %0 = nn.interleave %a {factors = array<i64: 1, 2>} : (tensor<3x4xf32>) -> tensor<3x8xf32>
+  return
+}
+
+// -----
+
+func.func @interleave_c1_factors(%a: tensor<3x4xf32>) {
+  // expected-error @below {{factor 0 of dimension 1 is out of range}}
+  %0 = nn.interleave %a {factors = array<i64: 1, 0>} : (tensor<3x4xf32>) -> tensor<3x0xf32>
+  return
+}
+
+// -----
+
+func.func @interleave_c1_rank(%a: tensor<3x4xf32>) {
+  // expected-error @below {{factors have 1 entries, expected one for each dimension}}
+  %0 = nn.interleave %a {factors = array<i64: 1>} : (tensor<3x4xf32>) -> tensor<3x4xf32>
+  return
+}
+
+// -----
+
+func.func @interleave_c1_shapes(%a: tensor<3x4xf32>, %b: tensor<3x5xf32>) {
+  // expected-error @below {{operands 3x4 and 3x5 do not interleave}}
+  %0 = nn.interleave %a, %b {factors = array<i64: 1, 2>} : (tensor<3x4xf32>, tensor<3x5xf32>) -> tensor<3x8xf32>
+  return
+}
+
+// -----
+
+func.func @interleave_c2(%a: tensor<3x4xf32>, %b: tensor<3x4xf32>) {
+  // expected-error @below {{expected 3x8}}
+  %0 = nn.interleave %a, %b {factors = array<i64: 1, 2>} : (tensor<3x4xf32>, tensor<3x4xf32>) -> tensor<6x4xf32>
+  return
+}
+
+// -----
+
 func.func @concat_c2(%a: tensor<2x3xf32>, %b: tensor<3x3xf32>) {
   // expected-error @below {{operands 2x3 and 3x3 do not concatenate along axis 1}}
   %0 = nn.concat %a, %b {axis = 1 : i64} : (tensor<2x3xf32>, tensor<3x3xf32>) -> tensor<2x6xf32>

@@ -102,6 +102,13 @@ func.func @cast(%x: tensor<4xf32>) -> tensor<4xui8> {
   return %0 : tensor<4xui8>
 }
 
+// CHECK-LABEL: func.func @interleave(
+// CHECK: nn.interleave %{{.*}}, %{{.*}} {factors = array<i64: 1, 2>} : (tensor<3x4xf32>, tensor<3x4xf32>) -> tensor<3x8xf32>
+func.func @interleave(%a: tensor<3x4xf32>, %b: tensor<3x4xf32>) -> tensor<3x8xf32> {
+  %0 = nn.interleave %a, %b {factors = array<i64: 1, 2>} : (tensor<3x4xf32>, tensor<3x4xf32>) -> tensor<3x8xf32>
+  return %0 : tensor<3x8xf32>
+}
+
 // CHECK-LABEL: func.func @concat(
 // CHECK: nn.concat %{{.*}}, %{{.*}} {axis = 1 : i64} : (tensor<1x2xf32>, tensor<1x3xf32>) -> tensor<1x5xf32>
 func.func @concat(%a: tensor<1x2xf32>, %b: tensor<1x3xf32>) -> tensor<1x5xf32> {

@@ -125,6 +125,53 @@ func.func @read(%x: !x) -> (tensor<1x32x8x8xf32>, tensor<1x16x8x8xf32>) {
 
 // -----
 
+// Products write an interleave where its elements belong; two that would write
+// the same ones are copied.
+// CHECK-LABEL: func.func @turns(
+// CHECK: npu.pe.conv({{.*}}#npu.memory<sb = [[AT:[0-9]+]], part = 0>
+// CHECK: npu.pe.conv({{.*}}#npu.memory<sb = [[AT]], part = 0>
+// CHECK: npu.dma.move "interleave"({{.*}}#npu.layout<axis = 1>, memory = #npu.memory<sb = [[AT]]>{{.*}}route = #npu.route<view>
+// CHECK-LABEL: func.func @overlap(
+// CHECK-NOT: part =
+// CHECK: npu.dma.move "interleave"(
+// CHECK-NOT: route = #npu.route<view>
+// CHECK: return
+!x = tensor<1x16x8x8x!bfp.block<mantissa = 8, block = 16, range = 7, axis = 1>>
+!y = tensor<1x16x8x16x!bfp.block<mantissa = 8, block = 16, range = 7, axis = 1>>
+!w = tensor<16x16x1x1x!bfp.block<mantissa = 8, block = 16, range = 7, axis = 1>>
+module attributes {npu.target = #npu.target<"a1">} {
+func.func @turns(%x: !x) -> tensor<1x16x8x16xf32> {
+  %k = nn.constant dense<1.0> : tensor<16x16x1x1xf32>
+  %w = bfp.encode %k weights : tensor<16x16x1x1xf32> -> !w
+  %m = npu.vec.map "copy"(%x) {layout = #npu.layout<axis = 1>, alpha = 0.0 : f32, beta = 0.0 : f32} : (!x) -> !x
+  %a = npu.pe.conv(%m, %w) {layout = #npu.layout<axis = 1>, strides = array<i64: 1, 1>, pads = array<i64: 0, 0, 0, 0>, dilations = array<i64: 1, 1>, group = 1 : i64, function = "copy", alpha = 0.0 : f32, beta = 0.0 : f32} : (!x, !w) -> !x
+  %b = npu.pe.conv(%m, %w) {layout = #npu.layout<axis = 1>, strides = array<i64: 1, 1>, pads = array<i64: 0, 0, 0, 0>, dilations = array<i64: 1, 1>, group = 1 : i64, function = "copy", alpha = 0.0 : f32, beta = 0.0 : f32} : (!x, !w) -> !x
+  %y = npu.dma.move "interleave"(%a, %b) {layout = #npu.layout<axis = 1>, patterns = [array<i64: 0, 4, 4, 1, 0, 1, 0, 1, 16, 1, 1, 1, 1, 8, 2, 1, 2, 1, 8, 3, 1, 3, 2, 0, 0, 0, 0, 0, 0, 0, 0>, array<i64: 1, 4, 4, 1, 0, 1, 0, 1, 16, 1, 1, 1, 1, 8, 2, 1, 2, 1, 8, 3, 1, 3, 2, 0, 0, 0, 0, 0, 0, 0, 1>]} : (!x, !x) -> !y
+  %z = npu.vec.map "relu"(%y) {layout = #npu.layout<axis = 1>, alpha = 0.0 : f32, beta = 0.0 : f32} : (!y) -> tensor<1x16x8x16xf32>
+  return %z : tensor<1x16x8x16xf32>
+}
+}
+
+// -----
+
+!x = tensor<1x16x8x8x!bfp.block<mantissa = 8, block = 16, range = 7, axis = 1>>
+!y = tensor<1x16x8x16x!bfp.block<mantissa = 8, block = 16, range = 7, axis = 1>>
+!w = tensor<16x16x1x1x!bfp.block<mantissa = 8, block = 16, range = 7, axis = 1>>
+module attributes {npu.target = #npu.target<"a1">} {
+func.func @overlap(%x: !x) -> tensor<1x16x8x16xf32> {
+  %k = nn.constant dense<1.0> : tensor<16x16x1x1xf32>
+  %w = bfp.encode %k weights : tensor<16x16x1x1xf32> -> !w
+  %m = npu.vec.map "copy"(%x) {layout = #npu.layout<axis = 1>, alpha = 0.0 : f32, beta = 0.0 : f32} : (!x) -> !x
+  %a = npu.pe.conv(%m, %w) {layout = #npu.layout<axis = 1>, strides = array<i64: 1, 1>, pads = array<i64: 0, 0, 0, 0>, dilations = array<i64: 1, 1>, group = 1 : i64, function = "copy", alpha = 0.0 : f32, beta = 0.0 : f32} : (!x, !w) -> !x
+  %b = npu.pe.conv(%m, %w) {layout = #npu.layout<axis = 1>, strides = array<i64: 1, 1>, pads = array<i64: 0, 0, 0, 0>, dilations = array<i64: 1, 1>, group = 1 : i64, function = "copy", alpha = 0.0 : f32, beta = 0.0 : f32} : (!x, !w) -> !x
+  %y = npu.dma.move "interleave"(%a, %b) {layout = #npu.layout<axis = 1>, patterns = [array<i64: 0, 4, 4, 1, 0, 1, 0, 1, 16, 1, 1, 1, 1, 8, 2, 1, 2, 1, 8, 3, 1, 3, 2, 0, 0, 0, 0, 0, 0, 0, 0>, array<i64: 1, 4, 4, 1, 0, 1, 0, 1, 16, 1, 1, 1, 1, 8, 2, 1, 2, 1, 8, 3, 1, 3, 1, 0, 0, 0, 0, 0, 0, 0, 1>]} : (!x, !x) -> !y
+  %z = npu.vec.map "relu"(%y) {layout = #npu.layout<axis = 1>, alpha = 0.0 : f32, beta = 0.0 : f32} : (!y) -> tensor<1x16x8x16xf32>
+  return %z : tensor<1x16x8x16xf32>
+}
+}
+
+// -----
+
 // What DRAM brings and the vector unit encodes goes in many small bands, of
 // which as many are under way as fit where two of the plain ones did.
 // CHECK-LABEL: func.func @bands(

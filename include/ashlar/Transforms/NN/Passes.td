@@ -205,11 +205,18 @@ def LowerConvTranspose : NNPass<"ashlar-nn-lower-conv-transpose"> {
     and input and output channels exchanged within each group. Elements of the
     result that are a multiple of the stride apart meet the same taps, so that
     each phase is a convolution over the input itself: with up to 64 phases
-    that all have taps, the result is their nn.interleave. Otherwise the zeros
+    that all have taps, the result is their nn.interleave, if the state buffer
+    can hold it, so that products write it directly. Otherwise the zeros
     are those of an nn.pad. Padding that conv cannot express (negative) becomes an
     nn.pad as well. Weights need not be
     constant; for constant ones fold-constants removes the data movement.
   }];
+  let options = [
+    Option<"partitions", "partitions", "int64_t", "128",
+           "partitions of the state buffer">,
+    Option<"partitionBytes", "partition-bytes", "int64_t", "65536",
+           "bytes of one partition of the state buffer">
+  ];
   let statistics = [
     Statistic<"lowered", "lowered", "transposed convolutions lowered">
   ];
@@ -222,15 +229,20 @@ def SplitShuffles : NNPass<"ashlar-nn-split-shuffles"> {
     of channels over space. Where a convolution with constant weights makes them,
     alone or through functions of one element, it becomes one convolution for
     each phase of the result and their nn.interleave: products write into it
-    directly, so that no element is moved. Taken if the copies would take longer
-    than what the array loses because fewer channels fill its `columns` worse.
+    directly, so that no element is moved. Taken if the state buffer can hold the
+    result, and the copies would take longer than what the array loses because
+    fewer channels fill its `columns` worse.
   }];
   let options = [
     Option<"rows", "rows", "int64_t", "128",
            "rows of the multiplier array">,
     Option<"columns", "columns", "int64_t", "64",
            "columns of the multiplier array">,
-    Option<"queues", "queues", "int64_t", "3", "queues that copy">
+    Option<"queues", "queues", "int64_t", "3", "queues that copy">,
+    Option<"partitions", "partitions", "int64_t", "128",
+           "partitions of the state buffer">,
+    Option<"partitionBytes", "partition-bytes", "int64_t", "65536",
+           "bytes of one partition of the state buffer">
   ];
   let statistics = [
     Statistic<"split", "split", "shuffles that became interleaves">
