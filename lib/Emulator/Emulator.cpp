@@ -316,7 +316,7 @@ static llvm::Error selectKernels(LoadedProgram::Impl &impl,
     impl.pool.reset();
   else if (!impl.pool || impl.pool->size() != threads)
     impl.pool = std::make_unique<support::ThreadPool>(threads);
-  engine.pool = impl.pool.get();
+  engine.setThreads(impl.pool.get(), options.threadsNear);
   engine.observer = options.observer;
   // Operands are packed for one kernel table, and from one run's inputs.
   engine.operands.clear();

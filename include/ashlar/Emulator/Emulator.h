@@ -16,6 +16,7 @@
 #include "llvm/Support/Error.h"
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 
 namespace ashlar::emulator {
@@ -25,6 +26,9 @@ class SparseObserver;
 /// How to load and run. Nothing here changes a result bit.
 struct Options {
   unsigned threads = 1;
+  /// Whether the threads run on cores that share a cache, so that even small
+  /// loops are worth sharing; measured if it is not given.
+  std::optional<bool> threadsNear;
   bool functional = true;   ///< Execute (else only time).
   bool timing = true;       ///< Count cycles.
   bool recordTimes = false; ///< Keep RunResult::times (for traces).

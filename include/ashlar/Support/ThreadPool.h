@@ -28,6 +28,11 @@ public:
   /// Threads that take part, the caller included.
   unsigned size() const { return numThreads; }
 
+  /// Whether all threads are awake and as near to each other as cores that
+  /// share a cache. Takes some 10 microseconds; the answer may change as the
+  /// system moves threads, and a virtual machine its processors.
+  bool answersFast();
+
   /// Ranges per thread with which one that is held up leaves most of its share
   /// to the others. Threads that look for such ranges take half a microsecond
   /// from each other.

@@ -17,7 +17,7 @@ static constexpr uint64_t partSteps = 128;
 
 /// Whether threads share the columns, as the batch does with few steps.
 static bool sharesColumns(const Engine &engine, uint64_t steps) {
-  return engine.pool && steps < splitSteps;
+  return engine.columnSharers > 1 && steps < splitSteps;
 }
 
 static uint64_t blockOf(const EncodeTarget &target, uint64_t lanes) {

@@ -13,11 +13,22 @@ Scratch &Scratch::ofThisThread() {
   return scratch;
 }
 
-/// Below this many element operations a fork costs more than it saves.
-static constexpr uint64_t forkWork = 8192;
 /// Below this many, some 20 microseconds, a thread that is held up for a moment
 /// costs less than ranges that others may take from it.
 static constexpr uint64_t severalRangesWork = 65536;
+
+void Engine::setThreads(support::ThreadPool *threads,
+                        std::optional<bool> known) {
+  // Below this many element operations a fork costs more than it saves.
+  constexpr uint64_t nearWork = 8192;
+  // What one core writes and another one reads takes some microseconds where
+  // they share no cache: most instructions then are faster on one thread.
+  constexpr uint64_t farWork = uint64_t(1) << 20;
+  pool = threads;
+  const bool areNear = pool && (known ? *known : pool->answersFast());
+  forkWork = areNear ? nearWork : farWork;
+  columnSharers = areNear ? pool->size() : 1;
+}
 
 void Engine::split(uint64_t n, uint64_t work,
                    llvm::function_ref<void(uint64_t, uint64_t)> fn) {

@@ -112,6 +112,10 @@ struct Engine {
   const machine::Description *costMachine = nullptr; ///< For `measured`.
   const numerics::KernelTable *kernels = nullptr;
   support::ThreadPool *pool = nullptr;
+  /// Element operations of a loop from which threads share it.
+  uint64_t forkWork = 0;
+  /// Threads that share the columns of a product of few steps.
+  unsigned columnSharers = 1;
   StationarySets sets;
   /// Moving operands that matmuls share, found by the loader.
   OperandReuse reuse;
@@ -134,6 +138,10 @@ struct Engine {
       finding = RunFinding{FaultKind::BadField, std::move(text)};
   }
   std::mutex mutex;
+
+  /// Sets the threads of a run, null for one thread; whether they are near is
+  /// measured unless it is known.
+  void setThreads(support::ThreadPool *threads, std::optional<bool> known);
 
   /// Runs \p fn over [0, n), in parallel if \p work (elements touched) pays
   /// for a fork. \p fn must give the same result for any partition.

@@ -248,7 +248,7 @@ void MatmulBatch::flush(Engine &engine,
     some.push_back(&target);
   }
   const llvm::SmallVector<Unit, 64> units =
-      unitsFor(some, engine.pool ? engine.pool->size() : 1);
+      unitsFor(some, engine.columnSharers);
   engine.split(units.size(), work, [&](uint64_t first, uint64_t last) {
     for (uint64_t i = first; i < last; ++i)
       compute(engine, units[i]);

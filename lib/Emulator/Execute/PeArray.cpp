@@ -127,7 +127,7 @@ static void loadPart(Engine &engine, const isa::PeLoad &op, const Fetch &fetch,
 void Engine::execute(const isa::PeLoad &op) {
   Fetch fetch = fetchOf(op, memory);
   StationarySet &shadow = sets.shadow();
-  shadow.setShape(op.rows, op.cols, pool ? pool->size() : 1);
+  shadow.setShape(op.rows, op.cols, columnSharers);
   shadow.values.clear();
   if (holdsWords(op.mode))
     return loadWords(*this, op);

@@ -170,6 +170,7 @@ static bool comparesEqual(Generator &generator, uint64_t seed,
       emulator::Options options;
       options.kernels = table->name.str();
       options.threads = threads;
+      options.threadsNear = true; // Loops are shared on any host.
       if (runProgram(program, inputs, options) != expected) {
         ADD_FAILURE() << "seed " << seed << ", kernels " << options.kernels
                       << ", threads " << threads << ": "

@@ -107,3 +107,19 @@ TEST(ThreadPool, OneThreadIsTheCaller) {
   pool.parallelFor(
       4, [&](uint64_t) { EXPECT_EQ(std::this_thread::get_id(), self); });
 }
+
+TEST(ThreadPool, AnswersOrNot) {
+  // Which it is depends on the host; the loops after it must not.
+  for (unsigned threads : {1u, 2u, 5u}) {
+    ThreadPool pool(threads);
+    std::atomic<unsigned> sum = 0;
+    for (int round = 0; round < 20; ++round) {
+      if (threads == 1)
+        EXPECT_FALSE(pool.answersFast());
+      else
+        (void)pool.answersFast();
+      pool.parallelFor(10, [&](uint64_t) { ++sum; });
+    }
+    EXPECT_EQ(sum, 200u);
+  }
+}
