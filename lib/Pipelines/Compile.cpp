@@ -418,6 +418,11 @@ llvm::Error Compilation::runPhase(Phase phase) {
   case Phase::Fold:
     return runPasses(phase, [&](OpPassManager &manager) {
       nn::FoldOptions fold = foldOptions(machine, options.foldWidth);
+      fold.interleave =
+          !options.formats.scale.isStateful() &&
+          llvm::none_of(options.formats.nodes, [](const auto &node) {
+            return node.second.scale && node.second.scale->isStateful();
+          });
       fold.removeChannels = options.sparse.deadChannels != "keep";
       fold.foldOnly = foldOnly;
       if (clusters == "off")

@@ -60,7 +60,7 @@ void nn::buildFoldPipeline(OpPassManager &module, const FoldOptions &options) {
   // After weights are scaled, since output channels are grouped differently.
   LowerConvTransposeOptions transposed;
   transposed.partitions = options.partitions;
-  transposed.partitionBytes = options.partitionBytes;
+  transposed.partitionBytes = options.interleave ? options.partitionBytes : 0;
   manager.addPass(createLowerConvTranspose(transposed));
   // Functions of an interleaved map go to the products.
   manager.addPass(createComposeMovement());
@@ -69,7 +69,7 @@ void nn::buildFoldPipeline(OpPassManager &module, const FoldOptions &options) {
   // movement of constants.
   SplitShufflesOptions shuffles;
   shuffles.partitions = options.partitions;
-  shuffles.partitionBytes = options.partitionBytes;
+  shuffles.partitionBytes = transposed.partitionBytes;
   shuffles.rows = options.arrayRows;
   shuffles.columns = options.arrayColumns;
   shuffles.queues = options.copyQueues;

@@ -55,6 +55,9 @@ struct FoldOptions {
   int64_t banks = 0, ports = 1, portBytes = 16;
   /// Bytes of a DRAM burst.
   int64_t burstBytes = 64;
+  /// Maps may consist of phases that products interleave. Not under scale
+  /// policies with state, which every phase would carry for itself.
+  bool interleave = true;
   /// Channels that no result needs are left out.
   bool removeChannels = true;
   /// Cycles that nothing hides: DRAM, encode, skew of the array, drain.
