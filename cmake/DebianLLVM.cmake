@@ -5,6 +5,7 @@
 # ours links them, so empty imported targets stand in where they are missing.
 
 set(ASHLAR_LLVM_VERSION 22.1)
+include(CollectLinks)
 
 foreach(target zstd::libzstd_shared CURL::libcurl LibEdit::LibEdit)
   if(NOT TARGET ${target})
@@ -34,27 +35,10 @@ add_definitions(${LLVM_DEFINITIONS_LIST})
 # AshlarStaticMLIR: archives of MLIR and LLVM for tools that load no plug-ins.
 # Debian's targets of MLIR's archives link the shared LLVM, so their files are
 # named one by one: those that the roots reach.
-function(ashlar_collect_archives roots result)
-  set(pending ${roots})
-  set(found)
-  while(pending)
-    list(POP_FRONT pending next)
-    if(next IN_LIST found OR NOT next MATCHES "^(MLIR|LLVM).+")
-      continue()
-    endif()
-    list(APPEND found ${next})
-    get_target_property(links ${next} INTERFACE_LINK_LIBRARIES)
-    if(links)
-      list(APPEND pending ${links})
-    endif()
-  endwhile()
-  list(TRANSFORM found REPLACE ".+" "$<TARGET_FILE:\\0>")
-  set(${result} ${found} PARENT_SCOPE)
-endfunction()
-
 set(roots MLIRFuncDialect MLIRLspServerLib MLIROptLib MLIRParser MLIRTransforms
   LLVMBitstreamReader LLVMRemarks LLVMSupportLSP LLVMTargetParser)
-ashlar_collect_archives("${roots}" archives)
+ashlar_collect_links("${roots}" "^(MLIR|LLVM).+" archives)
+list(TRANSFORM archives REPLACE ".+" "$<TARGET_FILE:\\0>")
 add_library(AshlarStaticMLIR INTERFACE IMPORTED)
 target_link_libraries(AshlarStaticMLIR INTERFACE
   -Wl,--start-group ${archives} -Wl,--end-group LLVMOption)
