@@ -331,7 +331,9 @@ LogicalResult checkShared(Operation *op) {
   auto whole = dyn_cast_or_null<DmaMoveOp>(analysis::soleReader(result));
   if (!analysis::isProduct(op) || !whole || !isAliased(whole) ||
       !analysis::joinsInPlace(whole) ||
-      *part + shapeOf(result)[1] > shapeOf(whole.getY())[1])
+      *part != analysis::placeOfPart(
+                   whole, analysis::readsOf(result).front()->getOperandNumber())
+                   ->start[1])
     return op->emitOpError()
            << "is not a part of a concatenation in its memory";
   return success();
