@@ -3,6 +3,15 @@
 // conv_transpose as a conv for each phase, or as pad with interior zeros and
 // conv; weights are turned.
 // RUN: ashlar-opt %s -ashlar-nn-lower-conv-transpose -ashlar-nn-fold-constants -split-input-file | FileCheck %s
+// RUN: ashlar-opt %s -ashlar-nn-lower-conv-transpose="partition-bytes=0" -ashlar-nn-fold-constants -split-input-file | FileCheck %s --check-prefix=LARGE
+
+// Of what is too large to interleave the whole kernel meets the zeros.
+// LARGE-LABEL: func.func @main
+// LARGE: %[[W:.*]] = nn.constant dense<{{\[\[\[}}3.000000e+00, 2.000000e+00, 1.000000e+00], [9.000000e+00, 8.000000e+00, 7.000000e+00{{\]\]}}, {{\[\[}}6.000000e+00, 5.000000e+00, 4.000000e+00], [1.200000e+01, 1.100000e+01, 1.000000e+01{{\]\]\]}}> : tensor<2x2x3xf32>
+// LARGE: nn.conv %{{.*}}, %[[W]]
+// LARGE-SAME: ashlar.macs = 44 : i64
+// LARGE-SAME: pads = array<i64: 1, 2>
+// LARGE-SAME: strides = array<i64: 1>
 
 // Even results meet the tap in the middle, odd ones the two others. Of 4 elements
 // and 3 taps one product lies outside: 11 for each of 2 x 2 channels.
