@@ -22,7 +22,7 @@ constexpr size_t kMostDependences = 200;
 /// The lane of all that belongs to queues without an order; the others are
 /// numbers of queues.
 constexpr size_t kFreeLane = AccessRecords::kLanes - 1;
-static_assert(kFreeLane >= emulator::numQueues);
+static_assert(kFreeLane >= emulator::numQueues && kFreeLane <= 16);
 
 class Finder {
 public:
@@ -37,7 +37,7 @@ public:
 
 private:
   void visit(uint32_t index);
-  void collect(const isa::Access &access, uint32_t index);
+  void collect(const isa::Access &access, uint32_t index, size_t lane);
   void collectOrdered(const isa::Access &access,
                       const AccessRecords::Bucket &bucket);
   void remember(const isa::Access &access, uint32_t index, size_t lane);
@@ -57,6 +57,9 @@ private:
   };
   std::array<Latest, emulator::numQueues> latest;
   std::vector<uint32_t> seen; ///< Per instruction, who depended on it last.
+  /// Per step, by bit, the queues that keep their order and follow it already:
+  /// so does whatever comes later in such a queue.
+  std::vector<uint16_t> followers;
   emulator::Dependences result;
 };
 
@@ -85,17 +88,23 @@ void Finder::collectOrdered(const isa::Access &access,
   }
 }
 
-void Finder::collect(const isa::Access &access, uint32_t index) {
+/// Conflicts with what queues without an order do. Records of that lane are
+/// never in the queue of an instruction that keeps its order, which therefore
+/// waits for their completion, whoever reads what.
+void Finder::collect(const isa::Access &access, uint32_t index, size_t lane) {
+  const uint16_t own = lane == kFreeLane ? 0 : 1u << lane;
   for (const AccessRecords::Bucket &bucket : records.bucketsOf(access)) {
     collectOrdered(access, bucket);
     for (const AccessRecords::Record &record : bucket.lanes[kFreeLane]) {
       const bool isResult = record.write && !access.write;
       const bool isStep = record.index >= seen.size();
-      if ((!isResult && !isStep && seen[record.index] == index) ||
+      if ((followers[record.index] & own) ||
+          (!isResult && !isStep && seen[record.index] == index) ||
           !records.mayConflict(access, record))
         continue;
       if (!isStep)
         seen[record.index] = index;
+      followers[record.index] |= own;
       depend(index, record.index, isResult);
     }
   }
@@ -106,6 +115,7 @@ void Finder::collect(const isa::Access &access, uint32_t index) {
 void Finder::joinOldest(AccessRecords::Bucket &bucket) {
   const auto counts = AccessRecords::oldest(bucket, bucket.size() / 2);
   const uint32_t join = result.steps++;
+  followers.push_back(0);
   std::optional<isa::Access> boxes[2];
   for (auto [lane, count] : llvm::zip(bucket.lanes, counts)) {
     for (const AccessRecords::Record &old :
@@ -162,9 +172,11 @@ void Finder::visit(uint32_t index) {
   const isa::Queue queue = isa::queueOf(instruction);
   llvm::SmallVector<isa::Access, 8> accesses;
   accessFinder.next(instruction, footprints.of(index), accesses);
+  const size_t lane =
+      emulator::keepsOrder(queue) ? static_cast<size_t>(queue) : kFreeLane;
   latest.fill({});
   for (const isa::Access &access : accesses)
-    collect(access, index);
+    collect(access, index, lane);
   for (const Latest &own : latest) {
     if (own.any >= 0)
       depend(index, static_cast<uint32_t>(own.any), own.any == own.result);
@@ -172,14 +184,13 @@ void Finder::visit(uint32_t index) {
       depend(index, static_cast<uint32_t>(own.result), true);
   }
   for (const isa::Access &access : accesses)
-    remember(access, index,
-             emulator::keepsOrder(queue) ? static_cast<size_t>(queue)
-                                         : kFreeLane);
+    remember(access, index, lane);
 }
 
 std::optional<emulator::Dependences> Finder::run() {
   const size_t most = kMostDependences * instructions.size();
   seen.assign(instructions.size(), ~uint32_t(0));
+  followers.assign(instructions.size(), 0);
   for (uint32_t i = 0; i < instructions.size(); ++i) {
     visit(i);
     if (result.pairs.size() > most)
