@@ -50,10 +50,7 @@ unsigned LoadedProgram::queueOf(uint64_t index) const {
 /// Decodes all words; a fault names the instruction that is none.
 std::optional<Fault> emulator::decodeProgram(LoadedProgram::Impl &impl) {
   llvm::ArrayRef<uint64_t> words = impl.program.code;
-  // Most instructions have about eight words.
-  impl.code.reserve(words.size() / 8 + 16);
-  support::adviseLargePages(impl.code.data(),
-                            impl.code.capacity() * sizeof(isa::Instruction));
+  support::reserveInLargePages(impl.code, isa::countInstructions(words));
   for (size_t position = 0; position < words.size();) {
     llvm::Expected<isa::Instruction> inst = isa::decode(words, position);
     if (!inst)

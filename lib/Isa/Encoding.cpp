@@ -6,6 +6,7 @@
 #include "FieldAccess.h"
 
 #include "ashlar/Support/Error.h"
+#include "ashlar/Support/LargePages.h"
 #include "llvm/Support/ErrorHandling.h"
 #include "llvm/Support/MathExtras.h"
 
@@ -112,9 +113,23 @@ llvm::Expected<Instruction> decode(llvm::ArrayRef<uint64_t> words,
   return result;
 }
 
+size_t countInstructions(llvm::ArrayRef<uint64_t> words) {
+  size_t count = 0;
+  while (!words.empty()) {
+    const uint64_t header = words.front(), length = header >> headerLengthLsb;
+    const InstructionInfo *inst = findOpcode(header & 0xff);
+    if (!inst || length != inst->words || length > words.size())
+      break;
+    words = words.drop_front(length);
+    ++count;
+  }
+  return count;
+}
+
 llvm::Expected<std::vector<Instruction>>
 decodeAll(llvm::ArrayRef<uint64_t> words) {
   std::vector<Instruction> program;
+  support::reserveInLargePages(program, countInstructions(words));
   for (size_t pos = 0; pos < words.size();) {
     llvm::Expected<Instruction> inst = decode(words, pos);
     if (!inst)

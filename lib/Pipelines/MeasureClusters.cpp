@@ -15,17 +15,18 @@
 namespace ashlar::pipelines {
 
 llvm::Expected<ClusterUse> clusterUseOf(const container::Program &program) {
-  auto code = isa::decodeAll(program.code);
-  if (!code)
-    return code.takeError();
   ClusterUse use;
-  for (const isa::Instruction &instruction : *code)
-    if (const auto *run = std::get_if<isa::TccRun>(&instruction)) {
+  for (size_t position = 0; position < program.code.size();) {
+    auto instruction = isa::decode(program.code, position);
+    if (!instruction)
+      return instruction.takeError();
+    if (const auto *run = std::get_if<isa::TccRun>(&*instruction)) {
       use.runs = true;
       use.scatters |= run->scatter != 0;
     } else {
-      use.compresses |= std::holds_alternative<isa::DmaCompress>(instruction);
+      use.compresses |= std::holds_alternative<isa::DmaCompress>(*instruction);
     }
+  }
   return use;
 }
 

@@ -109,6 +109,9 @@ llvm::Error encode(const Instruction &inst,
 /// field values, truncated input. Decoding then encoding gives the same words.
 llvm::Expected<Instruction> decode(llvm::ArrayRef<uint64_t> words, size_t &pos);
 
+/// How many instructions \p words have before the first header that is none.
+size_t countInstructions(llvm::ArrayRef<uint64_t> words);
+
 /// Decodes a whole program.
 llvm::Expected<std::vector<Instruction>>
 decodeAll(llvm::ArrayRef<uint64_t> words);

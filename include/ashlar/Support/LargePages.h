@@ -8,6 +8,7 @@
 #define ASHLAR_SUPPORT_LARGEPAGES_H
 
 #include <cstdint>
+#include <vector>
 
 namespace ashlar::support {
 
@@ -16,6 +17,14 @@ inline constexpr uint64_t largePageBytes = uint64_t(2) << 20;
 /// Asks for large pages in [\p begin, \p begin + \p bytes), as far as whole
 /// ones lie inside. The system may ignore it.
 void adviseLargePages(void *begin, uint64_t bytes);
+
+/// Room for \p count elements of a list that has fewer, in large pages as far
+/// as it is large.
+template <typename T>
+void reserveInLargePages(std::vector<T> &list, size_t count) {
+  list.reserve(count);
+  adviseLargePages(list.data(), list.capacity() * sizeof(T));
+}
 
 /// A mapping of zeros of at least \p bytes that starts at a large page and is
 /// in large pages where the system has them; what is not touched takes no

@@ -2,6 +2,8 @@
 //
 // Lets drains follow their streams, in the order that ends first.
 
+#include "Instructions.h"
+
 #include "ashlar/Emulator/DrainOrder.h"
 #include "ashlar/Transforms/ISA/Passes.h"
 #include "ashlar/Transforms/NPU/Passes.h"
@@ -29,17 +31,10 @@ private:
 
 LogicalResult ChooseDrainOrder::choose(ProgramOp program,
                                        const machine::Description &machine) {
-  SmallVector<Operation *, 0> ops;
-  std::vector<isa::Instruction> instructions;
-  for (Operation &op : program.getBody().front()) {
-    if (!isInstruction(&op))
-      continue;
-    llvm::Expected<isa::Instruction> instruction = toInstruction(&op);
-    if (!instruction)
-      return op.emitOpError() << llvm::toString(instruction.takeError());
-    ops.push_back(&op);
-    instructions.push_back(std::move(*instruction));
-  }
+  FailureOr<ProgramInstructions> read = instructionsOf(program);
+  if (failed(read))
+    return failure();
+  const auto &[instructions, ops] = *read;
   for (const emulator::FollowingDrain &drain :
        emulator::followingDrains(instructions, machine)) {
     Operation *op = ops[drain.instruction];

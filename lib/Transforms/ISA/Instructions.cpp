@@ -2,6 +2,9 @@
 
 #include "Instructions.h"
 
+#include "ashlar/Support/LargePages.h"
+#include "llvm/ADT/STLExtras.h"
+
 using namespace mlir;
 
 namespace ashlar::isadialect {
@@ -20,7 +23,12 @@ void setQueue(isa::Instruction &inst, isa::Queue queue) {
 
 FailureOr<ProgramInstructions> instructionsOf(ProgramOp program) {
   ProgramInstructions result;
-  for (Operation &op : program.getBody().front()) {
+  Block &body = program.getBody().front();
+  const size_t count =
+      llvm::count_if(body, [](Operation &op) { return isInstruction(&op); });
+  result.operations.reserve(count);
+  support::reserveInLargePages(result.instructions, count);
+  for (Operation &op : body) {
     if (!isInstruction(&op))
       continue;
     llvm::Expected<isa::Instruction> instruction = toInstruction(&op);
