@@ -8,6 +8,8 @@
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/MathExtras.h"
 #include <algorithm>
+#include <map>
+#include <vector>
 
 using namespace ashlar::machine;
 using namespace ashlar::machine::saturating;
@@ -211,6 +213,66 @@ bool dropPartitionLoops(Normal &normal, uint64_t row) {
   return true;
 }
 
+/// What each bank of the busiest partition takes, of \p count banks.
+BankAccesses busiestPartition(const Description &machine, const Normal &normal,
+                              uint64_t count) {
+  llvm::SmallVector<uint64_t, 64> cells;
+  uint64_t first = 0;
+  Walk walk(machine, normal, [&](uint64_t cell, uint64_t accesses) {
+    cells[cell - first] = limited(cells[cell - first] + accesses);
+  });
+  const auto [from, to] = walk.range();
+  first = from;
+  cells.assign(to - from + 1, 0);
+  walk.run();
+  BankAccesses most(count, 0);
+  for (auto [i, accesses] : llvm::enumerate(cells))
+    most[(first + i) % count] = std::max(most[(first + i) % count], accesses);
+  return most;
+}
+
+/// Patterns that go beyond the state buffer, and what they take. To follow one
+/// takes some milliseconds, and predictions for maps that will be cut ask for a
+/// few of them again and again: for every order of loops and every cut.
+class FarPatterns {
+public:
+  BankAccesses busiest(const Description &machine, const Normal &normal,
+                       uint64_t count) {
+    const uint64_t bytes =
+        mul(machine.sb.bytesPerPartition, machine.sb.partitions);
+    if (static_cast<uint64_t>(std::max<int64_t>(normal.base, 0)) +
+            normal.extent(0) <=
+        bytes)
+      return busiestPartition(machine, normal, count);
+    const Key key = keyOf(machine, normal);
+    if (auto found = known.find(key); found != known.end())
+      return found->second;
+    if (known.size() >= mostKnown)
+      known.clear();
+    return known[key] = busiestPartition(machine, normal, count);
+  }
+
+private:
+  using Key = std::vector<uint64_t>;
+  static constexpr size_t mostKnown = 256;
+
+  static Key keyOf(const Description &machine, const Normal &normal) {
+    Key key{machine.sb.bytesPerPartition,
+            machine.sb.partitions,
+            machine.sb.banks,
+            machine.sb.bankBytes(),
+            machine.sb.portBytes,
+            static_cast<uint64_t>(normal.base),
+            normal.run,
+            normal.repeats};
+    for (const Loop &loop : normal.loops)
+      key.insert(key.end(), {loop.count, loop.stride});
+    return key;
+  }
+
+  std::map<Key, BankAccesses> known;
+};
+
 } // namespace
 
 void ashlar::machine::addAccesses(const Description &machine,
@@ -243,18 +305,8 @@ void ashlar::machine::addLinearAccesses(const Description &machine,
                   bank = limited(bank + accesses);
                 })
         .run();
-  llvm::SmallVector<uint64_t, 64> cells;
-  uint64_t first = 0;
-  Walk walk(machine, normal, [&](uint64_t cell, uint64_t accesses) {
-    cells[cell - first] = limited(cells[cell - first] + accesses);
-  });
-  const auto [from, to] = walk.range();
-  first = from;
-  cells.assign(to - from + 1, 0);
-  walk.run();
-  BankAccesses most(count, 0);
-  for (auto [i, accesses] : llvm::enumerate(cells))
-    most[(first + i) % count] = std::max(most[(first + i) % count], accesses);
+  thread_local FarPatterns far;
+  const BankAccesses most = far.busiest(machine, normal, count);
   for (uint64_t bank = 0; bank < count; ++bank)
     banks[bank] = limited(banks[bank] + most[bank]);
 }

@@ -8,7 +8,7 @@
 
 int main(int argc, char **argv) {
   ashlar::support::guardProcess("ashlarc");
-  ashlar::support::allocateInLargePages(uint64_t(64) << 20);
+  ashlar::support::allocateInLargePages(uint64_t(1) << 30);
   return ashlar::pipelines::compilerMain(
       std::vector<std::string>(argv + (argc > 0), argv + argc));
 }

@@ -105,6 +105,9 @@ Value Emitter::integers(ArrayRef<int64_t> values, Shape shape, Type element) {
   std::optional<support::ElementType> plain = toElementType(element);
   if (failed() || !plain)
     return nullptr;
+  if (mlir::isa<mlir::FloatType>(element))
+    return floats(SmallVector<double>(values.begin(), values.end()), shape,
+                  element);
   unsigned width = byteSize(*plain);
   std::string bytes(values.size() * width, '\0');
   for (auto [i, value] : llvm::enumerate(values))
@@ -123,19 +126,28 @@ Value Emitter::iota(int64_t count, int64_t axis, int64_t rank, Type element) {
   return integers(numbers, shape, element);
 }
 
+/// The nearest number of a type, ties to even, in one rounding.
+static llvm::APFloat rounded(double number, mlir::FloatType type) {
+  llvm::APFloat exact(number);
+  bool inexact;
+  exact.convert(type.getFloatSemantics(), llvm::APFloat::rmNearestTiesToEven,
+                &inexact);
+  return exact;
+}
+
 Value Emitter::floats(ArrayRef<double> values, Shape shape, Type element) {
   if (failed())
     return nullptr;
-  const bool wide = element.isF64();
-  std::string bytes;
-  for (double value : values) {
-    const auto narrow = static_cast<float>(value);
-    if (wide)
-      bytes.append(reinterpret_cast<const char *>(&value), sizeof(value));
-    else
-      bytes.append(reinterpret_cast<const char *>(&narrow), sizeof(narrow));
+  // Other types are codes, which a cast makes.
+  const bool plain = element.isF64() || element.isF16() || element.isBF16();
+  auto stored = plain ? mlir::cast<mlir::FloatType>(element) : b.getF32Type();
+  const unsigned width = stored.getWidth() / 8;
+  std::string bytes(values.size() * width, '\0');
+  for (auto [i, value] : llvm::enumerate(values)) {
+    const uint64_t bits =
+        rounded(value, stored).bitcastToAPInt().getZExtValue();
+    std::memcpy(&bytes[i * width], &bits, width);
   }
-  const Type stored = wide ? Type(b.getF64Type()) : Type(b.getF32Type());
   return cast(
       constant(makeElements(type(shape, stored), std::move(bytes), "numbers")),
       element);
@@ -147,11 +159,7 @@ Value Emitter::splat(double number, Type element, ShapeRef shape) {
   mlir::RankedTensorType tensor = type(shape, element);
   mlir::Attribute value;
   if (auto floatType = mlir::dyn_cast<mlir::FloatType>(element)) {
-    llvm::APFloat exact(number);
-    bool inexact;
-    exact.convert(floatType.getFloatSemantics(),
-                  llvm::APFloat::rmNearestTiesToEven, &inexact);
-    value = mlir::FloatAttr::get(floatType, exact);
+    value = mlir::FloatAttr::get(floatType, rounded(number, floatType));
   } else {
     value = mlir::IntegerAttr::get(
         element,

@@ -92,10 +92,12 @@ public:
 
   // Constants.
   Value constant(mlir::ElementsAttr elements);
+  /// Whole numbers, rounded where \p element is a float type.
   Value integers(ArrayRef<int64_t> values, Shape shape, Type element);
   /// 0, 1, ... along `axis` of `rank` dimensions, the others 1.
   Value iota(int64_t count, int64_t axis, int64_t rank, Type element);
-  /// Numbers of a float type, each rounded once to binary32 or the type.
+  /// Numbers of a float type, each rounded once: to float64, float32, float16
+  /// or bfloat16, to others by way of float32.
   Value floats(ArrayRef<double> values, Shape shape, Type element);
   /// One number repeated; floats round once to `element`.
   Value splat(double number, Type element, ShapeRef shape = {});

@@ -271,8 +271,8 @@ void Run::setResults(const FlatNode &node, const EvaluatorRow &row,
     Known value;
     value.constant = llvm::all_of(operands, isConstant);
     // What is known before the run is computed in its own type.
-    if (value.constant && results[i]->type == ElementType::F32)
-      reference::roundToType(*results[i], ElementType::F32);
+    if (value.constant && results[i]->isFloat())
+      reference::roundToType(*results[i], results[i]->type);
     value.ofIntegers =
         results[i]->isFloat() &&
         (node.op == "DequantizeLinear" || llvm::any_of(operands, isOfIntegers));

@@ -371,7 +371,7 @@ def range_of_halves():
     step = np.float32(numbers[2])
     y = (np.float32(0.5) + step * np.arange(28, dtype=np.float32))
     check("Range", "Range", numbers, [y.astype(np.float16)],
-          constants=(0, 1, 2), stash_type=11, verify=False)
+          constants=(0, 1, 2), stash_type=11)
 
 
 CHECKS = {f.__name__: f for f in (

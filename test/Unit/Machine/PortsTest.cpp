@@ -233,3 +233,17 @@ TEST(Ports, WildPatternsAreBounded) {
   const uint64_t all = portAccesses(m, wild);
   EXPECT_EQ(accesses(m, wild), list({all, all, all, all, all, all}));
 }
+
+TEST(Ports, PatternsBeyondTheBufferAreThoseOfTheirMachine) {
+  // Runs over three times the buffer: what they take is kept by machine.
+  const Description narrow = banked();
+  Description wide = narrow;
+  wide.sb.portBytes = 2 * narrow.sb.portBytes;
+  const PortPattern far = pattern(0, 32, {{3 * 65536, 128}});
+  const PortPattern sparse = pattern(0, 32, {{3 * 32768, 256}});
+  const BankAccesses taken = linear(narrow, far);
+  EXPECT_EQ(taken, list({128, 128, 128, 128, 128, 128, 128, 128}));
+  EXPECT_EQ(linear(wide, far), list({64, 64, 64, 64, 64, 64, 64, 64}));
+  EXPECT_EQ(linear(narrow, sparse), list({64, 64, 64, 64, 64, 64, 64, 64}));
+  EXPECT_EQ(linear(narrow, far), taken);
+}

@@ -204,9 +204,15 @@ void ashlar::frontend::rangeAtRunTime(Node &n) {
   if (!n.checkShape({room}))
     return;
   Value count = clamped(n, stepsOf(n, start, limit, *delta), room);
+  // Numbers of 16 bits come from wider ones and are rounded once.
+  const Type wide = type.isF16() || type.isBF16()
+                        ? mlir::Float32Type::get(n.context())
+                        : type;
   Value step = whole ? n.integers(static_cast<int64_t>(*delta), {1}, type)
-                     : n.splat(*delta, type, {1});
-  Value places = n.cast(n.iota(room, 0, 1, n.indexType()), type);
-  n.setOutput(0, n.binary<AddOp>(start, n.binary<MulOp>(places, step)));
+                     : n.splat(*delta, wide, {1});
+  Value places = n.iota(room, 0, 1, wide);
+  Value numbers =
+      n.binary<AddOp>(n.cast(start, wide), n.binary<MulOp>(places, step));
+  n.setOutput(0, n.cast(numbers, type));
   n.setExtent(0, {0, count});
 }

@@ -134,7 +134,7 @@ void range(Node &n) {
     SmallVector<double> values;
     for (int64_t i = 0; i < count; ++i)
       values.push_back(*start + static_cast<double>(i) * *delta);
-    n.setOutput(0, n.cast(n.constant(floatsAttr(n, values, count)), element));
+    n.setOutput(0, n.floats(values, {count}, element));
     return;
   }
   SmallVector<int64_t> values;
