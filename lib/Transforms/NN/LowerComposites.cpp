@@ -169,23 +169,6 @@ struct SplitMaxPool : OpRewritePattern<MaxPoolOp> {
   }
 };
 
-/// Reduces over `axes`, each left as one element.
-Value reduceTo(OpBuilder &builder, Location loc, ReduceKind kind, Value x,
-               ArrayRef<int64_t> axes) {
-  SmallVector<int64_t> shape(shapeOf(x));
-  for (int64_t axis : axes)
-    shape[axis] = 1;
-  return ReduceOp::create(builder, loc, typeOf(x).clone(shape), kind, x, axes,
-                          /*keepdims=*/true);
-}
-
-/// Reduces what reductions of `kind` gave: a norm is taken once.
-ReduceKind outerKind(ReduceKind kind) {
-  return kind == ReduceKind::L1 || kind == ReduceKind::SumSquare
-             ? ReduceKind::Sum
-             : kind;
-}
-
 /// Maximal ranges of reduced axes that only unit axes interrupt.
 int64_t countRanges(ArrayRef<int64_t> shape, ArrayRef<int64_t> axes) {
   int64_t ranges = 0;

@@ -22,6 +22,8 @@ void nn::buildSimplifyPipeline(OpPassManager &module) {
   manager.addPass(createSinkTransposes());
   manager.addPass(createComposeMovement());
   manager.addPass(createCanonicaliseTransposes());
+  // Repeats constants of groups along channels.
+  manager.addPass(createUngroupMaps());
   manager.addPass(createFoldConstants());
   // Needs constants; leaves factors that products absorb.
   manager.addPass(createSimplifyArithmetic());

@@ -325,6 +325,26 @@ def MergeBatchAxes : NNPass<"ashlar-nn-merge-batch-axes"> {
   ];
 }
 
+def UngroupMaps : NNPass<"ashlar-nn-ungroup-maps"> {
+  let summary = "compute statistics of groups of channels on the map itself";
+  let description = [{
+    A reshape that splits channels or joins them with other axes, as
+    [N, C, H, W] to [N, G, C/G * H * W] does, element-wise operations and
+    reductions of floats, and reshapes back: the normalisation of groups of
+    channels as exporters write it. A grouped map lies in other partitions, so
+    both reshapes are copies of all elements, and few groups fill few partitions.
+
+    Such operations are computed in the shape of the map if nothing else reads
+    the grouped one. Reductions run over the whole axes of the map first, then,
+    of an element per channel, over the rest of a group; the order of their sums
+    changes. Small operands are repeated along the channels of a group. A
+    reduction over channels and positions comes in these two steps too.
+  }];
+  let statistics = [
+    Statistic<"numUngrouped", "ungrouped", "regions computed on their map">
+  ];
+}
+
 def SplitWindows : NNPass<"ashlar-nn-split-windows"> {
   let summary = "split pools whose windows exceed an instruction or a partition";
   let description = [{
