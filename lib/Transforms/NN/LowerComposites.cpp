@@ -46,19 +46,6 @@ public:
   }
 
 private:
-  /// Shape that two operands broadcast to, with the element type of `a`.
-  static RankedTensorType broadcastType(Value a, Value b) {
-    ArrayRef<int64_t> longer = shapeOf(a), shorter = shapeOf(b);
-    if (longer.size() < shorter.size())
-      std::swap(longer, shorter);
-    SmallVector<int64_t> shape(longer);
-    size_t lead = longer.size() - shorter.size();
-    for (size_t i = 0; i < shorter.size(); ++i)
-      if (shape[lead + i] == 1)
-        shape[lead + i] = shorter[i];
-    return RankedTensorType::get(shape, typeOf(a).getElementType());
-  }
-
   OpBuilder &builder;
   Location loc;
 };

@@ -202,3 +202,15 @@ nn::ReduceKind nn::outerKind(ReduceKind kind) {
              ? ReduceKind::Sum
              : kind;
 }
+
+RankedTensorType nn::broadcastType(Value a, Value b) {
+  ArrayRef<int64_t> longer = shapeOf(a), shorter = shapeOf(b);
+  if (longer.size() < shorter.size())
+    std::swap(longer, shorter);
+  SmallVector<int64_t> shape(longer);
+  size_t lead = longer.size() - shorter.size();
+  for (size_t i = 0; i < shorter.size(); ++i)
+    if (shape[lead + i] == 1)
+      shape[lead + i] = shorter[i];
+  return RankedTensorType::get(shape, typeOf(a).getElementType());
+}

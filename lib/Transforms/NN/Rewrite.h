@@ -90,6 +90,9 @@ mlir::Value makeReshape(mlir::OpBuilder &builder, mlir::Location loc,
 /// True for operations on elements at equal indices, with broadcasting.
 bool worksByElement(mlir::Operation *op);
 
+/// Shape that two operands broadcast to, with the element type of `a`.
+mlir::RankedTensorType broadcastType(mlir::Value a, mlir::Value b);
+
 /// Reduces over `axes`, each left as one element.
 mlir::Value reduceTo(mlir::OpBuilder &builder, mlir::Location loc,
                      ReduceKind kind, mlir::Value x,

@@ -186,22 +186,28 @@ Value GroupedRegion::ungrouped(OpBuilder &builder, Value value) {
   auto [found, fresh] = onMap.try_emplace(value);
   if (!fresh)
     return found->second;
-  const SmallVector<bool> has = factorsOf(value);
-  SmallVector<int64_t> own, repeated, shape(mapShape.size(), 1);
-  for (auto [factor, present] : llvm::zip(factors, has))
+  // Of each axis of the map: its elements in the value, all of its elements if
+  // there are any, and for each of these the one of the value.
+  SmallVector<int64_t> own(mapShape.size(), 1);
+  SmallVector<SmallVector<int64_t>> indices(mapShape.size(), {0});
+  for (auto [factor, present] : llvm::zip(factors, factorsOf(value))) {
+    SmallVector<int64_t> &axis = indices[factor.map], wider;
+    for (int64_t index : axis)
+      for (int64_t i = 0; i < factor.extent; ++i)
+        wider.push_back(present ? index * factor.extent + i : index);
+    axis = std::move(wider);
     if (present)
-      shape[factor.map] = mapShape[factor.map];
-  for (auto [factor, present] : llvm::zip(factors, has)) {
-    own.push_back(present ? factor.extent : 1);
-    repeated.push_back(shape[factor.map] != 1 ? factor.extent : 1);
+      own[factor.map] *= factor.extent;
   }
-  Value result = value;
-  if (own != repeated) {
-    result = makeReshape(builder, value.getLoc(), result, own);
-    result = BroadcastOp::create(builder, value.getLoc(),
-                                 typeOf(result).clone(repeated), result);
+  Value result = makeReshape(builder, value.getLoc(), value, own);
+  for (auto [axis, extent] : llvm::enumerate(mapShape)) {
+    if (own[axis] == 1 || own[axis] == extent)
+      continue;
+    own[axis] = extent;
+    result =
+        GatherOp::create(builder, value.getLoc(), typeOf(result).clone(own),
+                         result, static_cast<int64_t>(axis), indices[axis]);
   }
-  result = makeReshape(builder, value.getLoc(), result, shape);
   return onMap[value] = result;
 }
 

@@ -12,9 +12,8 @@
 // CHECK: %[[L:.*]] = nn.reshape %[[C]] : (tensor<3x8x1x1xf32>) -> tensor<3x2x4x1x1xf32>
 // CHECK: %[[G:.*]] = nn.reduce mean %[[L]] {axes = array<i64: 2>, keepdims = true} : (tensor<3x2x4x1x1xf32>) -> tensor<3x2x1x1x1xf32>
 // CHECK: %[[M:.*]] = nn.reshape %[[G]] : (tensor<3x2x1x1x1xf32>) -> tensor<3x2x1xf32>
-// CHECK: %[[D:.*]] = nn.reshape %[[M]] : (tensor<3x2x1xf32>) -> tensor<3x2x1x1x1xf32>
-// CHECK: %[[B:.*]] = nn.broadcast %[[D]] : (tensor<3x2x1x1x1xf32>) -> tensor<3x2x4x1x1xf32>
-// CHECK: %[[S:.*]] = nn.reshape %[[B]] : (tensor<3x2x4x1x1xf32>) -> tensor<3x8x1x1xf32>
+// CHECK: %[[D:.*]] = nn.reshape %[[M]] : (tensor<3x2x1xf32>) -> tensor<3x2x1x1xf32>
+// CHECK: %[[S:.*]] = nn.gather %[[D]] {axis = 1 : i64, indices = array<i64: 0, 0, 0, 0, 1, 1, 1, 1>} : (tensor<3x2x1x1xf32>) -> tensor<3x8x1x1xf32>
 // CHECK: %[[Y:.*]] = nn.sub %[[X]], %[[S]] : (tensor<3x8x5x7xf32>, tensor<3x8x1x1xf32>) -> tensor<3x8x5x7xf32>
 // CHECK: return %[[Y]]
 func.func @groups(%x: tensor<3x8x5x7xf32>) -> tensor<3x8x5x7xf32> {

@@ -283,6 +283,20 @@ def LowerComposites : NNPass<"ashlar-nn-lower-composites"> {
   ];
 }
 
+def ComposeNormalisations : NNPass<"ashlar-nn-compose-normalisations"> {
+  let summary = "write normalisations as one scale and one shift per channel";
+  let description = [{
+    `(x - mean) / deviation * scale + shift`, with constants for scale and shift
+    or without them, becomes `x * a + b` with `a = scale / deviation` and
+    `b = shift - mean * a`, where all four vary along one axis at most. The
+    elements take one pass; `a` and `b` have an element per channel. The result
+    has an error of the size that the rounded mean alone gives it.
+  }];
+  let statistics = [
+    Statistic<"numComposed", "composed", "normalisations with one scale">
+  ];
+}
+
 def ComposeMovement : NNPass<"ashlar-nn-compose-movement"> {
   let summary = "merge and cancel data movement operations";
   let description = [{
@@ -389,6 +403,8 @@ def SimplifyArithmetic : NNPass<"ashlar-nn-simplify-arithmetic"> {
     * A division by one constant becomes a product with its reciprocal where
       that is exact, or where a preceding matmul takes it into its epilogue (the
       scaling of attention); then the reciprocal is rounded once.
+    * A sum or mean of squares that nothing else reads squares what it reduces.
+      The mean is the sum times the rounded reciprocal of the count.
   }];
 }
 
