@@ -82,14 +82,14 @@ std::optional<Normalisation> normalisationFrom(DivOp quotient) {
 struct ComposeNormalisationsPass
     : ashlar::nn::impl::ComposeNormalisationsBase<ComposeNormalisationsPass> {
   void runOnOperation() override {
-    SmallVector<Normalisation> found;
-    getOperation().walk([&](DivOp op) {
-      if (auto norm = normalisationFrom(op))
-        found.push_back(std::move(*norm));
-    });
-    for (const Normalisation &norm : found)
-      rewrite(norm);
-    numComposed += found.size();
+    SmallVector<DivOp> quotients;
+    getOperation().walk([&](DivOp op) { quotients.push_back(op); });
+    // One by one: what one writes anew may be the operand of the next one.
+    for (DivOp quotient : quotients)
+      if (auto norm = normalisationFrom(quotient)) {
+        rewrite(*norm);
+        ++numComposed;
+      }
   }
 
 private:

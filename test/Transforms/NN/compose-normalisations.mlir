@@ -50,6 +50,21 @@ func.func @whole(%x: tensor<1x3x2xf32>, %m: tensor<1x1x1xf32>, %d: tensor<1x1x1x
   return %2 : tensor<1x3x2xf32>
 }
 
+// One reads the other.
+// CHECK-LABEL: func.func @chain(
+// CHECK: %[[Y:.*]] = nn.mul %arg0, %{{.*}} : (tensor<1x3x2xf32>, tensor<1x3x1xf32>)
+// CHECK: %[[Z:.*]] = nn.add %[[Y]], %{{.*}} : (tensor<1x3x2xf32>, tensor<1x3x1xf32>)
+// CHECK: %[[V:.*]] = nn.mul %[[Z]], %{{.*}} : (tensor<1x3x2xf32>, tensor<1x3x1xf32>)
+// CHECK: %[[W:.*]] = nn.add %[[V]], %{{.*}} : (tensor<1x3x2xf32>, tensor<1x3x1xf32>)
+// CHECK: return %[[W]]
+func.func @chain(%x: tensor<1x3x2xf32>, %m: tensor<1x3x1xf32>, %d: tensor<1x3x1xf32>) -> tensor<1x3x2xf32> {
+  %0 = nn.sub %x, %m : (tensor<1x3x2xf32>, tensor<1x3x1xf32>) -> tensor<1x3x2xf32>
+  %1 = nn.div %0, %d : (tensor<1x3x2xf32>, tensor<1x3x1xf32>) -> tensor<1x3x2xf32>
+  %2 = nn.sub %1, %d : (tensor<1x3x2xf32>, tensor<1x3x1xf32>) -> tensor<1x3x2xf32>
+  %3 = nn.div %2, %m : (tensor<1x3x2xf32>, tensor<1x3x1xf32>) -> tensor<1x3x2xf32>
+  return %3 : tensor<1x3x2xf32>
+}
+
 // Statistics of two axes, of different axes, constants, a whole divisor.
 // CHECK-LABEL: func.func @kept(
 // CHECK-COUNT-4: nn.div
