@@ -142,6 +142,7 @@ private:
   }
   View operandOf(Value value);
   int64_t map(npu::MapInterface map);
+  int64_t stepwise(npu::MapInterface map);
   int64_t pool(npu::VecPoolOp pool);
   int64_t poolPass(npu::VecPoolOp pool, const View &x, const View &y,
                    int64_t rows, int64_t channels) const;
@@ -183,7 +184,35 @@ View VectorPredictor::operandOf(Value value) {
                 std::max<int64_t>(own, -1));
 }
 
+/// A scale, a bias and a function as passes of their own, through scratch
+/// memory: parameters that vary within partitions.
+int64_t VectorPredictor::stepwise(npu::MapInterface map) {
+  const View result = viewOf(op->getResult(0));
+  View scratch = result, first = operandOf(map.getInputs()[0]);
+  scratch.type = storageOf(map.getScale() ? map.getScale() : map.getBias());
+  llvm::SmallVector<std::pair<Value, VecCost>, 3> steps;
+  for (auto [parameter, function] :
+       {std::pair(map.getScale(), "mul"), {map.getBias(), "add"}})
+    if (parameter)
+      steps.emplace_back(parameter, classOf(function));
+  if (map.getOp() != "copy")
+    steps.emplace_back(Value(), classOf(map.getOp()));
+  int64_t sum = 0;
+  for (auto [i, step] : llvm::enumerate(steps)) {
+    const View &target = i + 1 < steps.size() ? scratch : result;
+    llvm::SmallVector<View, 2> operands{first};
+    if (step.first)
+      operands.push_back(operandOf(step.first));
+    sum += mapCycles(operands, target, step.second,
+                     storeOf(first.type, target.type), machine);
+    first = scratch;
+  }
+  return sum;
+}
+
 int64_t VectorPredictor::map(npu::MapInterface map) {
+  if (!map.hasParametersAlong(axis))
+    return stepwise(map);
   const View result = viewOf(op->getResult(0));
   llvm::SmallVector<View, 4> operands;
   for (Value operand : op->getOperands())

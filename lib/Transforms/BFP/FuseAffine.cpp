@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Normalisations with constants that no product has absorbed, and the function
-// after them, as one pass over the elements. Input: nn.mul and nn.add of
-// constants, nn.unary, all in binary32. Output: bfp.affine of equal bits.
+// Normalisations that no product has absorbed, and the function after them, as
+// one pass over the elements. Input: nn.mul and nn.add of numbers per channel,
+// nn.unary, all in binary32. Output: bfp.affine of equal bits.
 
 #include "Shapes.h"
 #include "ashlar/Transforms/BFP/Passes.h"
@@ -33,18 +33,24 @@ struct Formula {
   SmallVector<Operation *> parts; ///< in program order
 };
 
-/// The constant operand of an operation of two in binary32 that varies along
-/// one axis at most, if the other operand has the shape of the result.
+/// Axes with more than one element.
+int64_t axesOf(Value value) {
+  return llvm::count_if(shapeOf(value), [](int64_t n) { return n != 1; });
+}
+
+/// The operand of an operation of two in binary32 that varies along one axis at
+/// most and is a constant or varies along fewer axes than the result, if the
+/// other operand has the shape of the result.
 std::optional<unsigned> parameterOf(Operation *op) {
   if (!isF32(op->getResult(0)))
     return std::nullopt;
   for (unsigned i : {1, 0}) {
-    Value constant = op->getOperand(i), other = op->getOperand(1 - i);
-    if (constant.getDefiningOp<nn::ConstantOp>() &&
-        !other.getDefiningOp<nn::ConstantOp>() && isF32(constant) &&
+    Value parameter = op->getOperand(i), other = op->getOperand(1 - i);
+    const bool constant = bool(parameter.getDefiningOp<nn::ConstantOp>());
+    if (!other.getDefiningOp<nn::ConstantOp>() && isF32(parameter) &&
         isF32(other) && shapeOf(other) == shapeOf(op->getResult(0)) &&
-        llvm::count_if(shapeOf(constant), [](int64_t n) { return n != 1; }) <=
-            1)
+        axesOf(parameter) <= 1 &&
+        (constant || axesOf(parameter) < axesOf(other)))
       return i;
   }
   return std::nullopt;

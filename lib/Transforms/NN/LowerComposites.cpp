@@ -46,19 +46,6 @@ public:
   }
 
 private:
-  /// Shape that two operands broadcast to, with the element type of `a`.
-  static RankedTensorType broadcastType(Value a, Value b) {
-    ArrayRef<int64_t> longer = shapeOf(a), shorter = shapeOf(b);
-    if (longer.size() < shorter.size())
-      std::swap(longer, shorter);
-    SmallVector<int64_t> shape(longer);
-    size_t lead = longer.size() - shorter.size();
-    for (size_t i = 0; i < shorter.size(); ++i)
-      if (shape[lead + i] == 1)
-        shape[lead + i] = shorter[i];
-    return RankedTensorType::get(shape, typeOf(a).getElementType());
-  }
-
   OpBuilder &builder;
   Location loc;
 };
@@ -168,23 +155,6 @@ struct SplitMaxPool : OpRewritePattern<MaxPoolOp> {
     return success();
   }
 };
-
-/// Reduces over `axes`, each left as one element.
-Value reduceTo(OpBuilder &builder, Location loc, ReduceKind kind, Value x,
-               ArrayRef<int64_t> axes) {
-  SmallVector<int64_t> shape(shapeOf(x));
-  for (int64_t axis : axes)
-    shape[axis] = 1;
-  return ReduceOp::create(builder, loc, typeOf(x).clone(shape), kind, x, axes,
-                          /*keepdims=*/true);
-}
-
-/// Reduces what reductions of `kind` gave: a norm is taken once.
-ReduceKind outerKind(ReduceKind kind) {
-  return kind == ReduceKind::L1 || kind == ReduceKind::SumSquare
-             ? ReduceKind::Sum
-             : kind;
-}
 
 /// Maximal ranges of reduced axes that only unit axes interrupt.
 int64_t countRanges(ArrayRef<int64_t> shape, ArrayRef<int64_t> axes) {

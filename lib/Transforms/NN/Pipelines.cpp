@@ -25,6 +25,10 @@ void nn::buildSimplifyPipeline(OpPassManager &module) {
   manager.addPass(createFoldConstants());
   // Needs constants; leaves factors that products absorb.
   manager.addPass(createSimplifyArithmetic());
+  // Takes variances as sums of squares; repeats constants of groups along
+  // channels.
+  manager.addPass(createUngroupMaps());
+  manager.addPass(createFoldConstants());
   // Before factors of the formulas merge with what is in front of them.
   manager.addPass(createRecogniseActivations());
   // A bias between a convolution and its batch_norm hides one from the other.
@@ -34,6 +38,8 @@ void nn::buildSimplifyPipeline(OpPassManager &module) {
   manager.addPass(createMergeBias());
   // What no product has absorbed.
   manager.addPass(createComposeAffine());
+  // Takes the scale and the shift that are left.
+  manager.addPass(createComposeNormalisations());
   // Its reshapes are composed with those around them below.
   manager.addPass(createMergeBatchAxes());
   // Needs the scaled matmul weights and the per-column constants after them.

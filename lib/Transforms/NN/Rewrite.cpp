@@ -182,3 +182,35 @@ Value nn::makeReshape(OpBuilder &builder, Location loc, Value x,
   auto type = RankedTensorType::get(shape, typeOf(x).getElementType());
   return ReshapeOp::create(builder, loc, type, x);
 }
+
+bool nn::worksByElement(Operation *op) {
+  return isa<UnaryOp, CastOp, AddOp, SubOp, MulOp, DivOp, MaxOp, MinOp, PowOp,
+             PReluOp, ModOp, CompareOp, LogicalOp, WhereOp>(op);
+}
+
+Value nn::reduceTo(OpBuilder &builder, Location loc, ReduceKind kind, Value x,
+                   ArrayRef<int64_t> axes) {
+  SmallVector<int64_t> shape(shapeOf(x));
+  for (int64_t axis : axes)
+    shape[axis] = 1;
+  return ReduceOp::create(builder, loc, typeOf(x).clone(shape), kind, x, axes,
+                          /*keepdims=*/true);
+}
+
+nn::ReduceKind nn::outerKind(ReduceKind kind) {
+  return kind == ReduceKind::L1 || kind == ReduceKind::SumSquare
+             ? ReduceKind::Sum
+             : kind;
+}
+
+RankedTensorType nn::broadcastType(Value a, Value b) {
+  ArrayRef<int64_t> longer = shapeOf(a), shorter = shapeOf(b);
+  if (longer.size() < shorter.size())
+    std::swap(longer, shorter);
+  SmallVector<int64_t> shape(longer);
+  size_t lead = longer.size() - shorter.size();
+  for (size_t i = 0; i < shorter.size(); ++i)
+    if (shape[lead + i] == 1)
+      shape[lead + i] = shorter[i];
+  return RankedTensorType::get(shape, typeOf(a).getElementType());
+}

@@ -87,6 +87,21 @@ reference::Tensor vectorTensor(llvm::ArrayRef<double> values);
 mlir::Value makeReshape(mlir::OpBuilder &builder, mlir::Location loc,
                         mlir::Value x, llvm::ArrayRef<int64_t> shape);
 
+/// True for operations on elements at equal indices, with broadcasting.
+bool worksByElement(mlir::Operation *op);
+
+/// Shape that two operands broadcast to, with the element type of `a`.
+mlir::RankedTensorType broadcastType(mlir::Value a, mlir::Value b);
+
+/// Reduces over `axes`, each left as one element.
+mlir::Value reduceTo(mlir::OpBuilder &builder, mlir::Location loc,
+                     ReduceKind kind, mlir::Value x,
+                     llvm::ArrayRef<int64_t> axes);
+
+/// What reduces the results of reductions of `kind`: a sum of squares is
+/// summed, a mean of as many elements each is the mean.
+ReduceKind outerKind(ReduceKind kind);
+
 } // namespace ashlar::nn
 
 #endif // ASHLAR_LIB_TRANSFORMS_NN_REWRITE_H

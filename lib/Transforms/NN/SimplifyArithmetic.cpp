@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Writes squares, cubes and divisions by a constant as products. Input and
-// output: any `nn` function with constants folded.
+// Writes squares, cubes and divisions by a constant as products, and sums of
+// squares as one reduction. Input and output: any `nn` function with constants
+// folded.
 
 #include "Rewrite.h"
 #include "ashlar/Transforms/NN/Passes.h"
@@ -74,11 +75,43 @@ struct DivisionToProduct : OpRewritePattern<DivOp> {
   }
 };
 
+// sum(x * x) -> sumSquare(x), mean(x * x) -> sumSquare(x) * (1 / count): the
+// squares are no tensor.
+struct SquaresInReduction : OpRewritePattern<ReduceOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(ReduceOp op,
+                                PatternRewriter &rewriter) const override {
+    const bool mean = op.getKind() == ReduceKind::Mean;
+    auto square = op.getX().getDefiningOp<MulOp>();
+    if ((!mean && op.getKind() != ReduceKind::Sum) || !square ||
+        !square->hasOneUse() || square.getA() != square.getB() ||
+        !op.getType().getElementType().isF32())
+      return failure();
+    Value sum = ReduceOp::create(rewriter, op.getLoc(), op.getType(),
+                                 ReduceKind::SumSquare, square.getA(),
+                                 op.getAxes(), op.getKeepdims());
+    if (mean) {
+      double count = 1;
+      for (int64_t axis : op.getAxes())
+        count *= static_cast<double>(shapeOf(op.getX())[axis]);
+      reference::Tensor factor = vectorTensor({1 / count});
+      factor.shape.clear();
+      Value number = makeConstant(rewriter, op.getLoc(), factor,
+                                  op.getType().getElementType());
+      sum = MulOp::create(rewriter, op.getLoc(), op.getType(), sum, number);
+    }
+    rewriter.replaceOp(op, sum);
+    return success();
+  }
+};
+
 struct SimplifyArithmeticPass
     : ashlar::nn::impl::SimplifyArithmeticBase<SimplifyArithmeticPass> {
   void runOnOperation() override {
     RewritePatternSet patterns(&getContext());
-    patterns.add<PowerToProduct, DivisionToProduct>(&getContext());
+    patterns.add<PowerToProduct, DivisionToProduct, SquaresInReduction>(
+        &getContext());
     if (failed(applyPatternsGreedily(getOperation(), std::move(patterns))))
       signalPassFailure();
   }

@@ -55,12 +55,6 @@ Value untransposeConstant(OpBuilder &builder, Value value,
                              full, analysis::inversePermutation(perm));
 }
 
-/// True for operations on elements at equal indices, with broadcasting.
-bool isElementwise(Operation *op) {
-  return isa<UnaryOp, CastOp, AddOp, SubOp, MulOp, DivOp, MaxOp, MinOp, PowOp,
-             PReluOp, ModOp, CompareOp, LogicalOp, WhereOp>(op);
-}
-
 /// `op` on `operands`, with a result of `shape`, and the transpose after it.
 /// The node's value is the transpose's: it may move on, or meet its inverse and
 /// vanish, and then no operation has it.
@@ -87,7 +81,7 @@ struct SinkThroughElementwise : RewritePattern {
 
   LogicalResult matchAndRewrite(Operation *op,
                                 PatternRewriter &rewriter) const override {
-    if (!isElementwise(op))
+    if (!worksByElement(op))
       return failure();
     auto out = cast<RankedTensorType>(op->getResult(0).getType()).getShape();
     TransposeOp first;

@@ -36,6 +36,30 @@ func.func @main(%x: tensor<4x2xf32>) -> tensor<4x2xf32> {
 
 // -----
 
+// Numbers of a channel that are computed at run time.
+// CHECK-LABEL: func.func @main
+// CHECK: %[[Y:.*]] = bfp.affine "relu"(%arg0 scale %arg1 bias %arg2)
+// CHECK-NEXT: return %[[Y]]
+func.func @main(%x: tensor<1x2x4xf32>, %s: tensor<1x2x1xf32>, %t: tensor<1x2x1xf32>) -> tensor<1x2x4xf32> {
+  %0 = nn.mul %x, %s : (tensor<1x2x4xf32>, tensor<1x2x1xf32>) -> tensor<1x2x4xf32>
+  %1 = nn.add %0, %t : (tensor<1x2x4xf32>, tensor<1x2x1xf32>) -> tensor<1x2x4xf32>
+  %2 = nn.unary relu %1 : (tensor<1x2x4xf32>) -> tensor<1x2x4xf32>
+  return %2 : tensor<1x2x4xf32>
+}
+
+// -----
+
+// Two tensors of one axis: neither is a number per channel of the other.
+// CHECK-LABEL: func.func @main
+// CHECK-NOT: bfp.affine
+func.func @main(%x: tensor<1x2x1xf32>, %s: tensor<1x2x1xf32>) -> tensor<1x2x1xf32> {
+  %0 = nn.mul %x, %s : (tensor<1x2x1xf32>, tensor<1x2x1xf32>) -> tensor<1x2x1xf32>
+  %1 = nn.unary relu %0 : (tensor<1x2x1xf32>) -> tensor<1x2x1xf32>
+  return %1 : tensor<1x2x1xf32>
+}
+
+// -----
+
 // Another reader, a constant of two axes, a broadcast of x, one step alone,
 // binary64, an order that an instruction does not have.
 // CHECK-LABEL: func.func @main

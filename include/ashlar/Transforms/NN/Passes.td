@@ -283,6 +283,20 @@ def LowerComposites : NNPass<"ashlar-nn-lower-composites"> {
   ];
 }
 
+def ComposeNormalisations : NNPass<"ashlar-nn-compose-normalisations"> {
+  let summary = "write normalisations as one scale and one shift per channel";
+  let description = [{
+    `(x - mean) / deviation * scale + shift`, with constants for scale and shift
+    or without them, becomes `x * a + b` with `a = scale / deviation` and
+    `b = shift - mean * a`, where all four vary along one axis at most. The
+    elements take one pass; `a` and `b` have an element per channel. The result
+    has an error of the size that the rounded mean alone gives it.
+  }];
+  let statistics = [
+    Statistic<"numComposed", "composed", "normalisations with one scale">
+  ];
+}
+
 def ComposeMovement : NNPass<"ashlar-nn-compose-movement"> {
   let summary = "merge and cancel data movement operations";
   let description = [{
@@ -322,6 +336,26 @@ def MergeBatchAxes : NNPass<"ashlar-nn-merge-batch-axes"> {
   }];
   let statistics = [
     Statistic<"numMerged", "merged", "products with merged batch axes">
+  ];
+}
+
+def UngroupMaps : NNPass<"ashlar-nn-ungroup-maps"> {
+  let summary = "compute statistics of groups of channels on the map itself";
+  let description = [{
+    A reshape that splits channels or joins them with other axes, as
+    [N, C, H, W] to [N, G, C/G * H * W] does, element-wise operations and
+    reductions of floats, and reshapes back: the normalisation of groups of
+    channels as exporters write it. A grouped map lies in other partitions, so
+    both reshapes are copies of all elements, and few groups fill few partitions.
+
+    Such operations are computed in the shape of the map if nothing else reads
+    the grouped one. Reductions run over the whole axes of the map first, then,
+    of an element per channel, over the rest of a group; the order of their sums
+    changes. Small operands are repeated along the channels of a group. A
+    reduction over channels and positions comes in these two steps too.
+  }];
+  let statistics = [
+    Statistic<"numUngrouped", "ungrouped", "regions computed on their map">
   ];
 }
 
@@ -369,6 +403,8 @@ def SimplifyArithmetic : NNPass<"ashlar-nn-simplify-arithmetic"> {
     * A division by one constant becomes a product with its reciprocal where
       that is exact, or where a preceding matmul takes it into its epilogue (the
       scaling of attention); then the reciprocal is rounded once.
+    * A sum or mean of squares that nothing else reads squares what it reduces.
+      The mean is the sum times the rounded reciprocal of the count.
   }];
 }
 

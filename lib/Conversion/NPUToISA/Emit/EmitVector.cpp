@@ -131,12 +131,18 @@ void emitWithParameters(Generator &generator, const TileContext &tile,
     return;
   }
   const View &scratch = tile.scratch[0];
+  llvm::SmallVector<std::pair<const View *, isa::Function>, 2> steps;
   for (auto [parameter, function] :
        {std::pair(scale, isa::Function::Mul), {bias, isa::Function::Add}})
-    if (parameter) {
-      emitMap(generator, *first, parameter, scratch, {function});
-      first = &scratch;
-    }
+    if (parameter)
+      steps.emplace_back(parameter, function);
+  // A copy of the last step has nothing to add to it.
+  if (parameters.function == isa::Function::Copy)
+    std::tie(second, parameters.function) = steps.pop_back_val();
+  for (auto [parameter, function] : steps) {
+    emitMap(generator, *first, parameter, scratch, {function});
+    first = &scratch;
+  }
   emitMap(generator, *first, second, tile.result, parameters);
 }
 
