@@ -6,8 +6,10 @@ usage: bench_python.py MODEL.onnx BENCH [--runs=N] [--machine=NAME]
 
 BENCH is tools/examples' `bench-run`, which runs a program with the C++ interface
 and prints the seconds of each run. Both run the same program on zeros in one
-thread, in turn; the least processor times are compared, which other work on the
-host disturbs least; the medians are printed as well. Prints one JSON object; see docs/Api.md for the path.
+thread, in turn, the order changing from round to round; the overhead is the
+median over the rounds of the quotient of their least processor times, which
+other work on the host disturbs least. Prints one JSON object; see docs/Api.md
+for the path.
 """
 
 import argparse
@@ -36,28 +38,37 @@ def python_seconds(program, runs):
     return seconds[1:]  # The first run allocates.
 
 
+def native_seconds(bench, program, runs):
+    text = subprocess.run([bench, program, str(runs)], check=True,
+                          capture_output=True, text=True)
+    return [float(line) for line in text.stdout.split()]
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("model")
     parser.add_argument("bench")
     parser.add_argument("--runs", type=int, default=5)
-    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--rounds", type=int, default=9)
     parser.add_argument("--machine", default="a1")
     given = parser.parse_args()
     program = ashlar.compile(given.model, machine=given.machine)
     python, native = [], []
     with tempfile.NamedTemporaryFile(suffix=".ash") as file:
         program.save(file.name)
+        sides = [(python, lambda: python_seconds(program, given.runs)),
+                 (native, lambda: native_seconds(given.bench, file.name, given.runs))]
         for _ in range(given.rounds):
-            python += python_seconds(program, given.runs)
-            text = subprocess.run([given.bench, file.name, str(given.runs)],
-                                  check=True, capture_output=True, text=True)
-            native += [float(line) for line in text.stdout.split()]
+            for kept, measure in sides:
+                kept.append(min(measure()))
+            sides.reverse()
+    quotients = [a / b for a, b in zip(python, native, strict=True)]
     print(json.dumps({
         "python_seconds": min(python), "cpp_seconds": min(native),
         "python_median": statistics.median(python),
         "cpp_median": statistics.median(native),
-        "overhead_percent": 100 * (min(python) / min(native) - 1)}))
+        "overhead_percent": 100 * (statistics.median(quotients) - 1),
+        "rounds_percent": sorted(round(100 * (q - 1), 1) for q in quotients)}))
 
 
 if __name__ == "__main__":

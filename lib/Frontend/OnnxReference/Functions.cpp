@@ -291,11 +291,16 @@ bool setNarrow(Call &call) {
   return type != nullptr;
 }
 
+/// To operator set 5 the type is a name.
+template <bool named = false>
 void cast(Call &call) {
-  if (setNarrow(call))
+  onnx::TensorProto::DataType to = onnx::TensorProto::UNDEFINED;
+  if (named)
+    onnx::TensorProto::DataType_Parse(call.getString("to", ""), &to);
+  else if (setNarrow(call))
     return;
   auto type = frontend::elementTypeOf(
-      static_cast<int32_t>(call.getInt("to", 0)), "the result");
+      named ? to : static_cast<int32_t>(call.getInt("to", 0)), "the result");
   if (type)
     call.setResult(0, castTo(call.operand(0), *type));
   else
@@ -359,7 +364,8 @@ std::vector<EvaluatorRow> onnxref::functionEvaluators() {
       {"Clip", {11, 12, 13}, 1, clipOperands},
       {"Identity", {1, 13, 14, 16, 19, 21, 23, 24, 25}, 1, identity},
       {"Dropout", {1, 6, 7, 10}, 1, dropout},
-      {"Cast", {6, 9, 13, 19, 21, 23, 24, 25}, 1, cast, steps},
+      {"Cast", {1}, 1, cast<true>, steps},
+      {"Cast", {6, 9, 13, 19, 21, 23, 24, 25}, 1, cast<>, steps},
       {"CastLike", {15, 19, 21, 23, 24, 25}, 2, castLike, steps},
   };
 }

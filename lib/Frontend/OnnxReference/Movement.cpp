@@ -65,6 +65,26 @@ void tile(Call &call) {
                  }));
 }
 
+/// To operator set 5: how often along which one axis.
+void tileAxis(Call &call) {
+  const Tensor &x = call.operand(0);
+  const SmallVector<double> tiles = call.numbers(1), along = call.numbers(2);
+  if (!call.require(tiles.size() == 1 && along.size() == 1 && tiles[0] >= 0,
+                    "expected one count and one axis"))
+    return;
+  const auto times = static_cast<int64_t>(tiles[0]);
+  const int64_t axis =
+      call.normalAxis(static_cast<int64_t>(along[0]), rankOf(x));
+  if (call.failed())
+    return;
+  Shape shape(x.shape);
+  shape[axis] *= times;
+  call.setResult(0, rearranged(x, shape, [&](ArrayRef<int64_t> at) {
+                   return placeIn(x,
+                                  [&](size_t d) { return at[d] % x.shape[d]; });
+                 }));
+}
+
 /// [N, C, H, W] to [N, C / (b * b), H * b, W * b].
 void depthToSpace(Call &call) {
   const Tensor &x = call.operand(0);
@@ -197,8 +217,9 @@ void split(Call &call) {
   SmallVector<int64_t> sizes;
   if (!asOperand)
     sizes = call.getInts("split");
-  else if (call.has(1))
-    sizes = call.integers(1);
+  if (call.has(1))
+    for (double size : call.numbers(1))
+      sizes.push_back(static_cast<int64_t>(size));
   const auto parts = static_cast<int64_t>(call.numResults());
   int64_t left = x.shape[axis];
   if (sizes.empty())
@@ -274,9 +295,10 @@ SmallVector<int64_t> everyAxis(const Tensor &x) {
   return axes;
 }
 
+template <bool first>
 void padAttributes(Call &call) {
-  padBy(call, call.getInts("pads"), everyAxis(call.operand(0)),
-        call.getFloat("value", 0));
+  padBy(call, call.getInts(first ? "paddings" : "pads"),
+        everyAxis(call.operand(0)), call.getFloat("value", 0));
 }
 
 void padOperands(Call &call) {
@@ -295,15 +317,19 @@ std::vector<EvaluatorRow> onnxref::movementEvaluators() {
   return {
       {"Transpose", {1, 13, 21, 23, 24, 25}, 1, transpose},
       {"Expand", {8, 13}, 2, expand},
+      {"Tile", {1}, 3, tileAxis},
       {"Tile", {6, 13}, 2, tile},
       {"DepthToSpace", {1, 11, 13}, 1, depthToSpace},
       {"SpaceToDepth", {1, 13}, 1, spaceToDepth},
       {"Concat", {1, 4, 11, 13}, 1, concat},
       {"Slice", {1}, 1, sliceAttributes},
       {"Slice", {10, 11, 13}, 3, sliceOperands},
+      {"Split", {1}, 1, split<false>},
       {"Split", {2, 11}, 1, split<false>},
       {"Split", {13, 18}, 1, split<true>},
-      {"Pad", {2}, 1, padAttributes},
+      {"Pad", {1}, 1, padAttributes<true>},
+      {"Pad", {2}, 1, padAttributes<false>},
+      {"Pad", {1}, 2, padOperands, Continuity::Smooth, "com.microsoft"},
       {"Pad", {11, 13, 18, 19, 21, 23, 24, 25}, 2, padOperands},
   };
 }

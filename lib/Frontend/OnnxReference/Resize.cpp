@@ -246,7 +246,9 @@ SmallVector<Axis> axesOf(const Tensor &x) {
 }
 
 /// Upsample and Resize 10.
-template <bool asOperand>
+enum class ScalesFrom : std::uint8_t { HeightAndWidth, Attribute, Operand };
+
+template <ScalesFrom from>
 void upsample(Call &call) {
   const Tensor &x = call.operand(0);
   Rule rule;
@@ -256,7 +258,10 @@ void upsample(Call &call) {
   rule.coordinates = "asymmetric";
   rule.nearest = "floor";
   SmallVector<double> scales;
-  if (!asOperand)
+  if (from == ScalesFrom::HeightAndWidth)
+    scales = {1, 1, call.getFloat("height_scale", 0),
+              call.getFloat("width_scale", 0)};
+  else if (from == ScalesFrom::Attribute)
     scales = call.getFloats("scales");
   else if (call.has(1))
     scales = call.numbers(1);
@@ -313,9 +318,10 @@ void resize(Call &call) {
 
 std::vector<EvaluatorRow> onnxref::resizeEvaluators() {
   return {
-      {"Upsample", {7}, 1, upsample<false>},
-      {"Upsample", {9, 10}, 2, upsample<true>},
-      {"Resize", {10}, 2, upsample<true>},
+      {"Upsample", {1}, 1, upsample<ScalesFrom::HeightAndWidth>},
+      {"Upsample", {7}, 1, upsample<ScalesFrom::Attribute>},
+      {"Upsample", {9, 10}, 2, upsample<ScalesFrom::Operand>},
+      {"Resize", {10}, 2, upsample<ScalesFrom::Operand>},
       {"Resize", {11, 13, 18, 19}, 1, resize},
   };
 }

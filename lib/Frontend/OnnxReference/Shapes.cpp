@@ -84,10 +84,8 @@ void squeeze(Call &call) {
   setReshaped(call, shape);
 }
 
-template <bool asOperand>
-void unsqueeze(Call &call) {
+void unsqueezeAt(Call &call, ArrayRef<int64_t> given) {
   const Tensor &x = call.operand(0);
-  const SmallVector<int64_t> given = axesOf<asOperand>(call);
   const auto rank = rankOf(x) + static_cast<int64_t>(given.size());
   const SmallVector<int64_t> axes = call.normalAxes(given, rank);
   Shape shape(x.shape);
@@ -96,6 +94,13 @@ void unsqueeze(Call &call) {
       shape.insert(shape.begin() + d, 1);
   setReshaped(call, shape);
 }
+
+template <bool asOperand>
+void unsqueeze(Call &call) {
+  unsqueezeAt(call, axesOf<asOperand>(call));
+}
+
+void expandDims(Call &call) { unsqueezeAt(call, call.integers(1)); }
 
 /// The shape or, from version 15, its part from `start` to `end`.
 void shapeOf(Call &call) {
@@ -173,6 +178,7 @@ std::vector<EvaluatorRow> onnxref::shapeEvaluators() {
       {"Squeeze", {1, 11}, 1, squeeze<false>},
       {"Squeeze", {13, 21, 23, 24, 25}, 1, squeeze<true>},
       {"Unsqueeze", {1, 11}, 1, unsqueeze<false>},
+      {"ExpandDims", {1}, 2, expandDims, Continuity::Smooth, "com.microsoft"},
       {"Unsqueeze", {13, 21, 23, 24, 25}, 1, unsqueeze<true>},
       {"Shape", {1, 13, 15, 19, 21, 23, 24, 25}, 1, shapeOf},
       {"Size", {1, 13, 19, 21, 23, 24, 25}, 1, sizeOf},

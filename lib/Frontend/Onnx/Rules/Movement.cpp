@@ -6,6 +6,8 @@
 #include "lib/Frontend/Onnx/Extents/ShapeEntries.h"
 #include "lib/Frontend/Onnx/Registry.h"
 
+#include <cmath>
+
 using namespace ashlar;
 using namespace ashlar::frontend;
 using namespace ashlar::nn;
@@ -146,10 +148,8 @@ void squeeze(Node &n) {
   n.setOutput(0, n.reshape(x, shape));
 }
 
-template <bool axesAsInput>
-void unsqueeze(Node &n) {
+void unsqueezeAt(Node &n, std::optional<SmallVector<int64_t>> given) {
   Value x = n.input(0);
-  std::optional<SmallVector<int64_t>> given = readAxes(n, axesAsInput);
   if (!x || !given)
     return;
   int64_t rank = rankOf(x) + given->size();
@@ -160,6 +160,13 @@ void unsqueeze(Node &n) {
     shape.push_back(llvm::is_contained(axes, i) ? 1 : shapeOf(x)[next++]);
   n.setOutput(0, n.reshape(x, shape));
 }
+
+template <bool axesAsInput>
+void unsqueeze(Node &n) {
+  unsqueezeAt(n, readAxes(n, axesAsInput));
+}
+
+void expandDims(Node &n) { unsqueezeAt(n, n.constantIntegers(1, "axis")); }
 
 void transpose(Node &n) {
   Value x = n.input(0);
@@ -194,19 +201,14 @@ void expand(Node &n) {
 
 /// Every repeated dimension d becomes [repeats, d] by broadcasting, which a
 /// reshape merges.
-void tile(Node &n) {
-  Value x = n.input(0);
-  std::optional<SmallVector<int64_t>> repeats =
-      n.constantIntegers(1, "repeats");
-  if (!x || !repeats)
-    return;
-  if (static_cast<int64_t>(repeats->size()) != rankOf(x)) {
-    n.malformed("repeats has {} entries, expected {}", repeats->size(),
-                rankOf(x));
-    return;
-  }
+/// Whether a number counts something.
+bool isWhole(double number) {
+  return std::trunc(number) == number && std::abs(number) < 0x1p53;
+}
+
+void tileBy(Node &n, Value x, ArrayRef<int64_t> repeats) {
   Shape apart, spread, merged;
-  for (auto [size, repeat] : llvm::zip(shapeOf(x), *repeats)) {
+  for (auto [size, repeat] : llvm::zip(shapeOf(x), repeats)) {
     int64_t product;
     if (repeat < 0 || llvm::MulOverflow(size, repeat, product)) {
       n.malformed("repeats has the entry {}", repeat);
@@ -225,6 +227,41 @@ void tile(Node &n) {
     return;
   }
   n.setOutput(0, n.reshape(n.broadcast(n.reshape(x, apart), spread), merged));
+}
+
+void tile(Node &n) {
+  Value x = n.input(0);
+  std::optional<SmallVector<int64_t>> repeats =
+      n.constantIntegers(1, "repeats");
+  if (!x || !repeats)
+    return;
+  if (static_cast<int64_t>(repeats->size()) != rankOf(x)) {
+    n.malformed("repeats has {} entries, expected {}", repeats->size(),
+                rankOf(x));
+    return;
+  }
+  tileBy(n, x, *repeats);
+}
+
+/// To operator set 5: how often along which one axis.
+void tileAxis(Node &n) {
+  Value x = n.input(0);
+  std::optional<double> count = n.constantNumber(1, "tiles");
+  std::optional<double> axis = n.constantNumber(2, "axis");
+  if (!x || !count || !axis)
+    return;
+  // Both are of the type of x, floats too.
+  if (!isWhole(*count) || !isWhole(*axis)) {
+    n.malformed("tiles is {} and axis {}, expected whole numbers", *count,
+                *axis);
+    return;
+  }
+  SmallVector<int64_t> repeats(rankOf(x), 1);
+  const int64_t at = n.normalAxis(static_cast<int64_t>(*axis), rankOf(x));
+  if (n.failed())
+    return;
+  repeats[at] = static_cast<int64_t>(*count);
+  tileBy(n, x, repeats);
 }
 
 /// [N, C, H, W] with C = r*r*c to [N, c, H*r, W*r]; the order of (r, r, c) in C
@@ -292,6 +329,7 @@ std::vector<OperatorRow> ashlar::frontend::movementRows() {
        "one operation; an extent that is known at run time needs a bound, and "
        "the "
        "result has a run-time extent"},
+      {"Tile", {1}, tileAxis, "a broadcast between reshapes; one axis"},
       {"Tile",
        {6, 13},
        tile,
@@ -301,5 +339,10 @@ std::vector<OperatorRow> ashlar::frontend::movementRows() {
        depthToSpace,
        "a transpose between reshapes"},
       {"SpaceToDepth", {1, 13}, spaceToDepth, "a transpose between reshapes"},
+      {"ExpandDims",
+       {1},
+       expandDims,
+       "a reshape; the axis must be constant",
+       "com.microsoft"},
   };
 }

@@ -269,7 +269,9 @@ SmallVector<float> toFloats(ArrayRef<double> numbers) {
 }
 
 /// Upsample and Resize 10: asymmetric coordinates, floor.
-template <bool scalesAsInput>
+enum class ScalesFrom : std::uint8_t { HeightAndWidth, Attribute, Input };
+
+template <ScalesFrom from>
 void upsample(Node &n) {
   Interpolation how;
   how.mode = n.getString("mode", "nearest");
@@ -280,11 +282,14 @@ void upsample(Node &n) {
                 printable(how.mode));
   Value x = n.input(0);
   SmallVector<float> scales;
-  if (scalesAsInput) {
+  if (from == ScalesFrom::Input) {
     auto numbers = n.constantNumbers(1, "scales");
     if (!numbers)
       return;
     scales = toFloats(*numbers);
+  } else if (from == ScalesFrom::HeightAndWidth) {
+    scales = toFloats(
+        {1, 1, n.getFloat("height_scale", 0), n.getFloat("width_scale", 0)});
   } else {
     scales = toFloats(n.getFloats("scales"));
   }
@@ -440,10 +445,15 @@ std::vector<OperatorRow> ashlar::frontend::resizeRows() {
   const char *notes =
       "gathers with constant weights; nearest, linear, cubic; every coordinate "
       "mode; antialias down to 1/32; scales, sizes and roi must be constant";
+  const char *upsampled = "as Resize, nearest and linear";
   return {
-      {"Upsample", {7}, upsample<false>, "as Resize, nearest and linear"},
-      {"Upsample", {9, 10}, upsample<true>, "as Resize, nearest and linear"},
-      {"Resize", {10}, upsample<true>, "nearest and linear, asymmetric"},
+      {"Upsample", {1}, upsample<ScalesFrom::HeightAndWidth>, upsampled},
+      {"Upsample", {7}, upsample<ScalesFrom::Attribute>, upsampled},
+      {"Upsample", {9, 10}, upsample<ScalesFrom::Input>, upsampled},
+      {"Resize",
+       {10},
+       upsample<ScalesFrom::Input>,
+       "nearest and linear, asymmetric"},
       {"Resize", {11, 13, 18, 19}, resize, notes},
   };
 }

@@ -201,7 +201,25 @@ void splitInto(Node &n, Value x, int64_t axis, ArrayRef<int64_t> sizes) {
                 shapeToString(sizes), axis, typeText(x));
 }
 
-/// Sizes come from the `split` attribute (to 12) or input (from 13), or are
+/// The sizes of version 1, which have the type of what is split.
+std::optional<SmallVector<int64_t>> floatSizes(Node &n, int64_t whole) {
+  auto given = n.constantNumbers(1, "split");
+  if (!given)
+    return std::nullopt;
+  SmallVector<int64_t> sizes;
+  for (double size : *given) {
+    if (!(size >= 0 && size <= static_cast<double>(whole) &&
+          size == static_cast<double>(static_cast<int64_t>(size)))) {
+      n.malformed("input 1 ('split') has the size {} of parts of {}", size,
+                  whole);
+      return std::nullopt;
+    }
+    sizes.push_back(static_cast<int64_t>(size));
+  }
+  return sizes;
+}
+
+/// Sizes come from the `split` attribute (to 12) or input (1, from 13), or are
 /// equal; from 18 `num_outputs` allows a short last part.
 template <bool sizesAsInput>
 void split(Node &n) {
@@ -210,11 +228,14 @@ void split(Node &n) {
   if (!x)
     return;
   axis = n.normalAxis(axis, rankOf(x));
+  if (n.failed())
+    return;
   SmallVector<int64_t> sizes;
-  if (!sizesAsInput) {
+  if (!sizesAsInput)
     sizes = n.getInts("split");
-  } else if (n.hasInput(1)) {
-    auto given = n.constantIntegers(1, "split");
+  if (n.hasInput(1)) {
+    auto given = sizesAsInput ? n.constantIntegers(1, "split")
+                              : floatSizes(n, shapeOf(x)[axis]);
     if (!given)
       return;
     sizes = *given;
@@ -311,10 +332,12 @@ SmallVector<int64_t> everyAxis(Value x) {
   return axes;
 }
 
+/// Operator set 1 calls the attribute `paddings`.
+template <bool first>
 void padAttributes(Node &n) {
   Value x = n.input(0);
   std::optional<PadMode> mode = padMode(n);
-  SmallVector<int64_t> pads = n.getInts("pads");
+  SmallVector<int64_t> pads = n.getInts(first ? "paddings" : "pads");
   double value = n.getFloat("value", 0);
   if (x && mode)
     padAxes(n, x, pads, everyAxis(x), *mode, value);
@@ -352,9 +375,22 @@ std::vector<OperatorRow> ashlar::frontend::slicingRows() {
        "one operation; of starts and ends that are known at run time one axis, "
        "along which the result has a run-time extent; axes and steps must be "
        "constant"},
+      {"Split", {1}, split<false>, "slices; sizes must be constant"},
       {"Split", {2, 11}, split<false>, "slices"},
       {"Split", {13, 18}, split<true>, "slices; sizes must be constant"},
-      {"Pad", {2}, padAttributes, "one operation: constant, reflect, edge"},
+      {"Pad",
+       {1},
+       padAttributes<true>,
+       "one operation: constant, reflect, edge"},
+      {"Pad",
+       {2},
+       padAttributes<false>,
+       "one operation: constant, reflect, edge"},
+      {"Pad",
+       {1},
+       padInputs,
+       "one operation: constant, reflect, edge; pads must be constant",
+       "com.microsoft"},
       {"Pad",
        {11, 13, 18, 19, 21, 23, 24, 25},
        padInputs,

@@ -223,9 +223,25 @@ Value narrowed(Node &n, Value x) {
                                 : castToNarrow(n, x, *to, saturate, rounding);
 }
 
+/// The type that a cast names; to operator set 5 by its name.
+template <bool named>
+int64_t castType(Node &n) {
+  if (!named)
+    return n.getInt("to", 0);
+  const std::string name = n.getString("to", "");
+  onnx::TensorProto::DataType type = onnx::TensorProto::UNDEFINED;
+  if (!onnx::TensorProto::DataType_Parse(name, &type))
+    n.malformed("to is '{}', expected the name of a type, such as FLOAT",
+                printable(name));
+  return type;
+}
+
+template <bool named = false>
 void cast(Node &n) {
-  int64_t to = n.getInt("to", 0);
+  const int64_t to = castType<named>(n);
   Value x = n.input(0);
+  if (n.failed())
+    return;
   if (!x)
     return;
   if (n.narrowOutput(0)) {
@@ -357,9 +373,10 @@ std::vector<OperatorRow> ashlar::frontend::unaryRows() {
       {"ThresholdedRelu", {10, 22}, thresholdedRelu, "compare and choose"},
       {"Identity", {1, 13, 14, 16, 19, 21, 23, 24, 25}, identity, "nothing"},
       {"Dropout", {1, 6, 7, 10}, dropout, "nothing; the mask is a constant"},
+      {"Cast", {1}, cast<true>, "one operation; no strings"},
       {"Cast",
        {6, 9, 13, 19, 21, 23, 24, 25},
-       cast,
+       cast<>,
        "one operation; several to floats of 8 and 4 bits and to integers of 4 "
        "and 2; no strings"},
       {"CastLike", {15, 19, 21, 23, 24, 25}, castLike, "one operation"},
