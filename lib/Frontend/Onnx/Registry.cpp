@@ -84,12 +84,16 @@ const OperatorRow *ashlar::frontend::findOperator(StringRef domain,
                  llvm::any_of(operatorTable(), [&](const OperatorRow &row) {
                    return row.domain == domain;
                  })))
-    why = "no engine runs this operator";
+    why = "no engine runs this operator; compute its result outside of the "
+          "model and make that a graph input";
   else if (!first)
-    why = "no function or engine for this domain";
+    why = "no function or engine for this domain; store the operator as a "
+          "function of the model";
   else if (!found)
-    why = fmt::format("needs operator set {} or newer, the model has {}",
-                      first->versions.front(), opset);
+    why =
+        fmt::format("needs operator set {} or newer, the model has {}; convert "
+                    "it to that version",
+                    first->versions.front(), opset);
   return found;
 }
 

@@ -27,7 +27,8 @@ struct VerifyFoldedPass : ashlar::nn::impl::VerifyFoldedBase<VerifyFoldedPass> {
     getOperation().walk([&](Operation *op) {
       if (isa_and_present<NNDialect>(op->getDialect()) &&
           !llvm::all_of(op->getOperands(), hasElements)) {
-        op->emitOpError() << "reads an empty tensor: no engine runs it";
+        op->emitOpError() << "reads an empty tensor: no engine runs it; leave "
+                             "it out, or give the tensor an extent above 0";
         signalPassFailure();
       }
       if (isa<BatchNormOp>(op)) {

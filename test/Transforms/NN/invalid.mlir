@@ -23,7 +23,7 @@ func.func @conv_transpose(%arg0: tensor<1x1x4xf32>, %w: tensor<1x1x1xf32>) -> te
 // -----
 
 func.func @empty(%arg0: tensor<4x0xf32>) -> tensor<4xf32> {
-  // expected-error @below {{'nn.reduce' op reads an empty tensor: no engine runs it}}
+  // expected-error @below {{'nn.reduce' op reads an empty tensor: no engine runs it; leave it out, or give the tensor an extent above 0}}
   %0 = nn.reduce sum %arg0 {axes = array<i64: 1>, keepdims = false} : (tensor<4x0xf32>) -> tensor<4xf32>
   return %0 : tensor<4xf32>
 }
