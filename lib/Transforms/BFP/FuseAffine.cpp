@@ -73,8 +73,12 @@ std::optional<Formula> formulaFrom(Operation *first) {
     std::optional<unsigned> index = op ? parameterOf(op) : std::nullopt;
     if (!index)
       return false;
+    Value own = op->getOperand(1 - *index);
+    // The last part may be the number per channel of another tensor.
+    if (!formula.parts.empty() && own != formula.parts.back()->getResult(0))
+      return false;
     if (formula.parts.empty())
-      formula.x = op->getOperand(1 - *index);
+      formula.x = own;
     parameter = op->getOperand(*index);
     formula.parts.push_back(op);
     return true;

@@ -49,6 +49,19 @@ func.func @main(%x: tensor<1x2x4xf32>, %s: tensor<1x2x1xf32>, %t: tensor<1x2x1xf
 
 // -----
 
+// A scaled number per channel that is added to another tensor.
+// CHECK-LABEL: func.func @main
+// CHECK: %[[S:.*]] = nn.mul %arg1
+// CHECK: nn.add %arg0, %[[S]]
+func.func @main(%x: tensor<3x5xf32>, %c: tensor<5xf32>) -> tensor<3x5xf32> {
+  %k = nn.constant dense<2.0> : tensor<f32>
+  %0 = nn.mul %c, %k : (tensor<5xf32>, tensor<f32>) -> tensor<5xf32>
+  %1 = nn.add %x, %0 : (tensor<3x5xf32>, tensor<5xf32>) -> tensor<3x5xf32>
+  return %1 : tensor<3x5xf32>
+}
+
+// -----
+
 // Two tensors of one axis: neither is a number per channel of the other.
 // CHECK-LABEL: func.func @main
 // CHECK-NOT: bfp.affine
