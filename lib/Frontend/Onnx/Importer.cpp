@@ -4,6 +4,7 @@
 
 #include "Importer.h"
 #include "Extents/ExtentRules.h"
+#include "Flow/Expansion.h"
 #include "Flow/GraphLists.h"
 #include "Inputs.h"
 #include "Registry.h"
@@ -281,6 +282,16 @@ Error Importer::runHandler(const FlatNode &node, SmallVector<Value> inputs,
   model.narrow.addResults(node);
   if (status.state == NodeState::Unreached)
     return Error::success();
+  // Those that no handler would look at; names left out at the end are none.
+  auto given =
+      llvm::find_if(llvm::reverse(node.inputs),
+                    [](const std::string &name) { return !name.empty(); });
+  const auto count = static_cast<size_t>(given.base() - node.inputs.begin());
+  if (auto most = mostInputs(node); most && count > *most)
+    return makeError(
+        ErrorClass::Malformed,
+        "node '{}' ({}): has {} inputs, operator set {} defines {}", node.name,
+        qualifiedOp(node), count, node.opset, *most);
   Node view(node, std::move(inputs), usedOutputs(node), model, quantised,
             extents, builder, nameLoc(node.name), options.maxElements);
   view.setGuard(guard);

@@ -269,6 +269,23 @@ def external_bad_offset(folder):
     return external("weights.bin", folder, offset="-8")
 
 
+@case
+def more_inputs_than_defined(folder):
+    return model([helper.make_node("Relu", ["x", "x"], ["y"])])
+
+
+@case
+def sizes_of_a_later_split(folder):
+    sizes = helper.make_tensor("sizes", INT64, [1], [2])
+    return model([helper.make_node("Split", ["x", "sizes"], ["y"])],
+                 initializers=[sizes], opset=11)
+
+
+@case
+def inputs_left_out_at_the_end(folder):
+    return model([helper.make_node("Relu", ["x", ""], ["y"])])
+
+
 def run(function, root):
     name = function.__name__
     folder = os.path.join(root, name)

@@ -1,28 +1,41 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Definitions by functions, from the schemas of the ONNX library. The only file
-// that uses more of it than its messages. Its builders throw.
+// What the schemas of the ONNX library say of operators: definitions by
+// functions, numbers of inputs. The only file that uses more of it than its
+// messages. Its builders throw.
 
 #include "Expansion.h"
 
+#include <limits>
 #include <onnx/defs/schema.h>
 
 using namespace ashlar;
 using namespace ashlar::frontend;
 using llvm::Expected;
 
+/// The newest version of the default domain that the library knows.
+static int64_t newestKnownOpset() {
+  const auto &range =
+      onnx::OpSchemaRegistry::DomainToVersionRange::Instance().Map();
+  auto known = range.find("");
+  return known == range.end() ? 0 : known->second.second;
+}
+
 /// The schema in force at the node's operator set; null for an unknown operator
 /// and for sets that the library does not know, whose meaning may be another.
 static const onnx::OpSchema *schemaOf(const FlatNode &node) {
   if (!node.domain.empty() || node.opset < 1)
     return nullptr;
-  const auto &range =
-      onnx::OpSchemaRegistry::DomainToVersionRange::Instance().Map();
-  auto known = range.find("");
-  const int64_t newest = known == range.end() ? 0 : known->second.second;
-  const onnx::OpSchema *schema = onnx::OpSchemaRegistry::Schema(
-      node.op, static_cast<int>(std::min(node.opset, newest)), "");
-  return schema;
+  return onnx::OpSchemaRegistry::Schema(
+      node.op, static_cast<int>(std::min(node.opset, newestKnownOpset())), "");
+}
+
+std::optional<size_t> ashlar::frontend::mostInputs(const FlatNode &node) {
+  const onnx::OpSchema *schema =
+      node.opset <= newestKnownOpset() ? schemaOf(node) : nullptr;
+  if (!schema || schema->max_input() == std::numeric_limits<int>::max())
+    return std::nullopt;
+  return static_cast<size_t>(schema->max_input());
 }
 
 bool ashlar::frontend::hasFunctionBody(const FlatNode &node) {
