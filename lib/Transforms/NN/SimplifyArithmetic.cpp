@@ -75,8 +75,11 @@ struct DivisionToProduct : OpRewritePattern<DivOp> {
   }
 };
 
-// sum(x * x) -> sumSquare(x), mean(x * x) -> sumSquare(x) * (1 / count): the
-// squares are no tensor.
+// With x = a - b: sum(x * x) -> sumSquare(x), mean(x * x) -> sumSquare(x) * (1 /
+// count): the squares are no tensor. Of a variance nothing else reads x once the
+// normalisation is composed. Where x is a map that others read, as for a root
+// mean square, the reduction would copy it to a layout of its own, and what it
+// scales back again.
 struct SquaresInReduction : OpRewritePattern<ReduceOp> {
   using OpRewritePattern::OpRewritePattern;
 
@@ -86,6 +89,7 @@ struct SquaresInReduction : OpRewritePattern<ReduceOp> {
     auto square = op.getX().getDefiningOp<MulOp>();
     if ((!mean && op.getKind() != ReduceKind::Sum) || !square ||
         !square->hasOneUse() || square.getA() != square.getB() ||
+        !square.getA().getDefiningOp<SubOp>() ||
         !op.getType().getElementType().isF32())
       return failure();
     Value sum = ReduceOp::create(rewriter, op.getLoc(), op.getType(),

@@ -112,22 +112,29 @@ func.func @main(%x: tensor<4x4xf32>) -> (tensor<4x4xf32>, tensor<4x4xf32>, tenso
   return %0, %1, %2, %4 : tensor<4x4xf32>, tensor<4x4xf32>, tensor<4x4xf32>, tensor<4x4xf32>
 }
 
-// A variance squares what it reduces; squares that something else reads stay.
+// A variance squares what it reduces; squares of a map and squares that
+// something else reads stay.
 // CHECK-LABEL: func.func @squares(
 // CHECK: %[[C:.*]] = nn.constant dense<1.250000e-01> : tensor<f32>
-// CHECK: %[[S:.*]] = nn.reduce sumSquare %arg0 {axes = array<i64: 1, 2>, keepdims = true}
+// CHECK: %[[D:.*]] = nn.sub %arg0, %arg1
+// CHECK: %[[S:.*]] = nn.reduce sumSquare %[[D]] {axes = array<i64: 1, 2>, keepdims = true}
 // CHECK: nn.mul %[[S]], %[[C]] : (tensor<3x1x1xf32>, tensor<f32>) -> tensor<3x1x1xf32>
-// CHECK: nn.reduce sumSquare %arg0 {axes = array<i64: 2>, keepdims = false} : (tensor<3x2x4xf32>) -> tensor<3x2xf32>
+// CHECK: nn.reduce sumSquare %[[D]] {axes = array<i64: 2>, keepdims = false} : (tensor<3x2x4xf32>) -> tensor<3x2xf32>
 // CHECK: nn.reduce sum %{{.*}} {axes = array<i64: 0>
 // CHECK: nn.reduce max
-func.func @squares(%x: tensor<3x2x4xf32>) -> (tensor<3x1x1xf32>, tensor<3x2xf32>, tensor<3x2x4xf32>, tensor<2x4xf32>, tensor<2x4xf32>) {
-  %0 = nn.mul %x, %x : (tensor<3x2x4xf32>, tensor<3x2x4xf32>) -> tensor<3x2x4xf32>
+// CHECK: %[[R:.*]] = nn.mul %arg0, %arg0
+// CHECK: nn.reduce mean %[[R]]
+func.func @squares(%x: tensor<3x2x4xf32>, %m: tensor<3x1x1xf32>) -> (tensor<3x1x1xf32>, tensor<3x2xf32>, tensor<3x2x4xf32>, tensor<2x4xf32>, tensor<2x4xf32>, tensor<2x4xf32>) {
+  %d = nn.sub %x, %m : (tensor<3x2x4xf32>, tensor<3x1x1xf32>) -> tensor<3x2x4xf32>
+  %0 = nn.mul %d, %d : (tensor<3x2x4xf32>, tensor<3x2x4xf32>) -> tensor<3x2x4xf32>
   %1 = nn.reduce mean %0 {axes = array<i64: 1, 2>, keepdims = true} : (tensor<3x2x4xf32>) -> tensor<3x1x1xf32>
-  %2 = nn.mul %x, %x : (tensor<3x2x4xf32>, tensor<3x2x4xf32>) -> tensor<3x2x4xf32>
+  %2 = nn.mul %d, %d : (tensor<3x2x4xf32>, tensor<3x2x4xf32>) -> tensor<3x2x4xf32>
   %3 = nn.reduce sum %2 {axes = array<i64: 2>, keepdims = false} : (tensor<3x2x4xf32>) -> tensor<3x2xf32>
-  %4 = nn.mul %x, %x : (tensor<3x2x4xf32>, tensor<3x2x4xf32>) -> tensor<3x2x4xf32>
+  %4 = nn.mul %d, %d : (tensor<3x2x4xf32>, tensor<3x2x4xf32>) -> tensor<3x2x4xf32>
   %5 = nn.reduce sum %4 {axes = array<i64: 0>, keepdims = false} : (tensor<3x2x4xf32>) -> tensor<2x4xf32>
-  %6 = nn.mul %x, %x : (tensor<3x2x4xf32>, tensor<3x2x4xf32>) -> tensor<3x2x4xf32>
+  %6 = nn.mul %d, %d : (tensor<3x2x4xf32>, tensor<3x2x4xf32>) -> tensor<3x2x4xf32>
   %7 = nn.reduce max %6 {axes = array<i64: 0>, keepdims = false} : (tensor<3x2x4xf32>) -> tensor<2x4xf32>
-  return %1, %3, %4, %5, %7 : tensor<3x1x1xf32>, tensor<3x2xf32>, tensor<3x2x4xf32>, tensor<2x4xf32>, tensor<2x4xf32>
+  %8 = nn.mul %x, %x : (tensor<3x2x4xf32>, tensor<3x2x4xf32>) -> tensor<3x2x4xf32>
+  %9 = nn.reduce mean %8 {axes = array<i64: 0>, keepdims = false} : (tensor<3x2x4xf32>) -> tensor<2x4xf32>
+  return %1, %3, %4, %5, %7, %9 : tensor<3x1x1xf32>, tensor<3x2xf32>, tensor<3x2x4xf32>, tensor<2x4xf32>, tensor<2x4xf32>, tensor<2x4xf32>
 }

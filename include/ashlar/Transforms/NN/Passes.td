@@ -403,8 +403,8 @@ def SimplifyArithmetic : NNPass<"ashlar-nn-simplify-arithmetic"> {
     * A division by one constant becomes a product with its reciprocal where
       that is exact, or where a preceding matmul takes it into its epilogue (the
       scaling of attention); then the reciprocal is rounded once.
-    * A sum or mean of squares that nothing else reads squares what it reduces.
-      The mean is the sum times the rounded reciprocal of the count.
+    * A sum or mean of squares of differences, a variance, squares what it
+      reduces. The mean is the sum times the rounded reciprocal of the count.
   }];
 }
 
