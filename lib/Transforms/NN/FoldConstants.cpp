@@ -182,7 +182,9 @@ uint64_t workOf(Operation *op) {
 
 bool isEmpty(Value value) { return typeOf(value).getNumElements() == 0; }
 
-std::optional<ElementsAttr> evaluateConstant(Operation *op) {
+} // namespace
+
+std::optional<ElementsAttr> nn::evaluateConstant(Operation *op) {
   RankedTensorType type = typeOf(op->getResult(0));
   // Known whatever the operands are, and nothing that an engine could write.
   if (isEmpty(op->getResult(0)))
@@ -213,6 +215,8 @@ std::optional<ElementsAttr> evaluateConstant(Operation *op) {
   return reference::makeElements(type,
                                  reference::toHost(*result, result->type));
 }
+
+namespace {
 
 struct FoldConstantsPass
     : ashlar::nn::impl::FoldConstantsBase<FoldConstantsPass> {

@@ -28,7 +28,6 @@ void nn::buildSimplifyPipeline(OpPassManager &module) {
   // Takes variances as sums of squares; repeats constants of groups along
   // channels.
   manager.addPass(createUngroupMaps());
-  manager.addPass(createFoldConstants());
   // Before factors of the formulas merge with what is in front of them.
   manager.addPass(createRecogniseActivations());
   // A bias between a convolution and its batch_norm hides one from the other.

@@ -67,6 +67,24 @@ Value reduceByChannel(OpBuilder &builder, Location loc, ReduceKind kind,
   return reduceTo(builder, loc, outerKind(kind), y, 1);
 }
 
+/// Largest constant that is stored once per channel of a group, in elements;
+/// larger ones are repeated by the machine.
+constexpr int64_t kMostRepeated = int64_t(1) << 20;
+
+/// What `op` makes of a constant is a constant, as later passes ask for.
+Value foldedIfConstant(OpBuilder &builder, Operation *op) {
+  Value result = op->getResult(0);
+  if (!isConstant(op->getOperand(0)) ||
+      typeOf(result).getNumElements() > kMostRepeated)
+    return result;
+  std::optional<ElementsAttr> value = evaluateConstant(op);
+  if (!value)
+    return result;
+  result = ConstantOp::create(builder, op->getLoc(), result.getType(), *value);
+  op->erase();
+  return result;
+}
+
 /// The operations between a reshape that forms groups and those that undo it.
 class GroupedRegion {
 public:
@@ -200,13 +218,16 @@ Value GroupedRegion::ungrouped(OpBuilder &builder, Value value) {
       own[factor.map] *= factor.extent;
   }
   Value result = makeReshape(builder, value.getLoc(), value, own);
+  if (result != value)
+    result = foldedIfConstant(builder, result.getDefiningOp());
   for (auto [axis, extent] : llvm::enumerate(mapShape)) {
     if (own[axis] == 1 || own[axis] == extent)
       continue;
     own[axis] = extent;
-    result =
+    auto repeated =
         GatherOp::create(builder, value.getLoc(), typeOf(result).clone(own),
                          result, static_cast<int64_t>(axis), indices[axis]);
+    result = foldedIfConstant(builder, repeated);
   }
   return onMap[value] = result;
 }
