@@ -75,11 +75,11 @@ struct DivisionToProduct : OpRewritePattern<DivOp> {
   }
 };
 
-// With x = a - b: sum(x * x) -> sumSquare(x), mean(x * x) -> sumSquare(x) * (1 /
-// count): the squares are no tensor. Of a variance nothing else reads x once the
-// normalisation is composed. Where x is a map that others read, as for a root
-// mean square, the reduction would copy it to a layout of its own, and what it
-// scales back again.
+// With x = a - b: sum(x * x) -> sumSquare(x), mean(x * x) -> sumSquare(x) * (1
+// / count): the squares are no tensor. Of a variance nothing else reads x once
+// the normalisation is composed. Where x is a map that others read, as for a
+// root mean square, the reduction would copy it to a layout of its own, and
+// what it scales back again.
 struct SquaresInReduction : OpRewritePattern<ReduceOp> {
   using OpRewritePattern::OpRewritePattern;
 

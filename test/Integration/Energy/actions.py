@@ -358,6 +358,11 @@ class Program:
         self.operand(f, "write", "dst", self.LOOPS, channels)
         elements = channels * f["n0"] * f["n1"] * f["n2"]
         self.add(f"vec.{CLASS_OF[f['op']]}", elements)
+        for name, kind in (("scale", "medium"), ("bias", "cheap")):
+            if f["has" + name.title()]:
+                self.tensor("read", "f32", 0, f[name + "Part"],
+                            1 if f[name + "BroadcastPart"] else channels, 1)
+                self.add("vec." + kind, elements)
         if f["affine"]:
             self.add("vec.medium", elements * (1 + two))
         if f["rounded"]:
