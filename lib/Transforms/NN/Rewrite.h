@@ -38,8 +38,8 @@ mlir::Value makeConstant(mlir::OpBuilder &builder, mlir::Location loc,
                          const reference::Tensor &tensor,
                          mlir::Type elementType);
 
-/// The result of `op`, of which all operands are constants; nothing where it has
-/// none that is known here.
+/// The result of `op`, of which all operands are constants; nothing where it
+/// has none that is known here.
 std::optional<mlir::ElementsAttr> evaluateConstant(mlir::Operation *op);
 
 /// The values of a float constant that broadcasts to `shape` and varies along
