@@ -68,7 +68,7 @@ Value reduceByChannel(OpBuilder &builder, Location loc, ReduceKind kind,
 }
 
 /// Largest constant that is stored once per channel of a group, in elements;
-/// larger ones are repeated by the machine.
+/// larger ones are repeated by the machine, as those that FoldConstants keeps.
 constexpr int64_t kMostRepeated = int64_t(1) << 20;
 
 /// What `op` makes of a constant is a constant, as later passes ask for.
