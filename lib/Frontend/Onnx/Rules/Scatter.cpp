@@ -130,8 +130,8 @@ Value scatterAnywhere(Node &n, Value data, Value updates, Value rows,
                                : kind == Combine::Max ? ReduceKind::Max
                                : kind == Combine::Min ? ReduceKind::Min
                                                       : ReduceKind::Sum;
-  Value all = n.reduce(reduction, parts, 1, false);
-  return self ? all : combine(n, kind, data, all);
+  // A row that every update reaches is not among its parts.
+  return combine(n, kind, data, n.reduce(reduction, parts, 1, false));
 }
 
 /// Constant indices into axes of these extents, one after the other; nothing if
