@@ -3,13 +3,16 @@
 """Runs the ONNX backend cases of the Debian package libonnx-testdata.
 
 usage: debian_cases.py DATA LEDGER [--update] [--only=REGEX] [--jobs=2]
+       debian_cases.py DATA --every-input [--only=REGEX] [--jobs=2]
        debian_cases.py DATA LEDGER --reasons
 
 Every case goes through ashlarc --format=bfp16 and ashlar-run, weights made
 constant. The ledger has one line per case: `pass` or `unsupported: reason`.
 The test fails if a case gives wrong numbers or any exit code but 0 and 3, and
-if a line differs from the ledger; --update rewrites the ledger. --reasons runs
-nothing: it counts the ledger's refusals by operator and reason.
+if a line differs from the ledger; --update rewrites the ledger. --every-input
+makes no input a constant: what must be known at compile time is refused, the
+other cases must give their numbers. --reasons runs nothing: it counts the
+ledger's refusals by operator and reason.
 """
 
 import argparse
@@ -232,7 +235,7 @@ def check(name, found, reference, exact):
         raise Outcome(f"{name}: error {worst:.3g} times the tolerance", failed=True)
 
 
-def run_case(case, folder):
+def run_case(case, folder, every_input=False):
     model_path = os.path.join(case, "model.onnx")
     graph = onnx.load(model_path).graph
     initial = {t.name for t in graph.initializer}
@@ -240,7 +243,7 @@ def run_case(case, folder):
     data = os.path.join(case, "test_data_set_0")
     inputs = load_set(data, "input", infos)
     expected = load_set(data, "output", list(graph.output))
-    dynamic = dynamic_names(graph, inputs)
+    dynamic = inputs if every_input else dynamic_names(graph, inputs)
     binary = os.path.join(folder, "case.ash")
     arguments = [model_path, "-o", binary, "--format=bfp16"]
     for k, (name, array) in enumerate(inputs.items()):
@@ -295,11 +298,19 @@ def check_draws(outputs, expected):
                               failed=True)
 
 
-def verdict(case):
+def has_constants(case):
+    """Whether --every-input changes a case."""
+    graph = onnx.load(os.path.join(case, "model.onnx")).graph
+    initial = {t.name for t in graph.initializer}
+    names = [i.name for i in graph.input if i.name not in initial]
+    return len(dynamic_names(graph, names)) < len(names)
+
+
+def verdict(case, every_input=False):
     """(ledger line, failed)"""
     with tempfile.TemporaryDirectory() as folder:
         try:
-            run_case(case, folder)
+            run_case(case, folder, every_input)
             return "pass", False
         except Outcome as outcome:
             return str(outcome), outcome.failed
@@ -361,15 +372,32 @@ def write_ledger(path, lines):
         out.writelines(line + "\n" for line in lines)
 
 
+def check_every_input(cases, jobs):
+    cases = [case for case in cases if has_constants(case)]
+    with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
+        results = list(pool.map(lambda case: verdict(case, True), cases))
+    passed = sum(text == "pass" for text, _ in results)
+    failures = [f"{os.path.basename(case)}: {text}"
+                for case, (text, failed) in zip(cases, results) if failed]
+    print(f"every input at run time: {passed} of {len(cases)} pass, "
+          f"{len(failures)} wrong, the others are refused")
+    for line in failures:
+        print("FAIL", line)
+    return int(bool(failures))
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("data")
-    parser.add_argument("ledger")
+    parser.add_argument("ledger", nargs="?")
     parser.add_argument("--update", action="store_true")
     parser.add_argument("--only", default="")
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--reasons", action="store_true")
+    parser.add_argument("--every-input", action="store_true")
     options = parser.parse_args()
+    if not options.ledger and not options.every_input:
+        parser.error("a ledger is expected")
     if options.reasons:
         for count, text in reasons(options.ledger):
             print(f"{count:5} {text}")
@@ -377,6 +405,8 @@ def main():
     cases = [c for suite in SUITES
              for c in sorted(glob.glob(os.path.join(options.data, suite, "*")))
              if re.search(options.only, c)]
+    if options.every_input:
+        return check_every_input(cases, options.jobs)
     with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
         results = list(pool.map(verdict, cases))
     names = [os.path.relpath(c, options.data) for c in cases]
