@@ -129,13 +129,17 @@ function(ashlar_add_script name)
   install(PROGRAMS ${name} DESTINATION bin)
 endfunction()
 
-# ashlar_add_unittest(NAME SOURCES... LINK libs... [MLIR]): built by check
-# targets, run through lit. MLIR: most of its sources use MLIR.
+# ashlar_add_unittest(NAME SOURCES... LINK libs... [MLIR] [SEPARATE]): built by
+# check targets, run through lit. MLIR: most of its sources use MLIR. SEPARATE:
+# its sources have helpers by the same names, so no group of them compiles as one.
 add_custom_target(ashlar-unittests)
 function(ashlar_add_unittest name)
-  cmake_parse_arguments(ARG "MLIR" "" "LINK" ${ARGN})
+  cmake_parse_arguments(ARG "MLIR;SEPARATE" "" "LINK" ${ARGN})
   add_executable(${name} EXCLUDE_FROM_ALL ${ARG_UNPARSED_ARGUMENTS})
   ashlar_set_common(${name})
+  if(ARG_SEPARATE)
+    set_target_properties(${name} PROPERTIES UNITY_BUILD OFF)
+  endif()
   target_link_libraries(${name} PRIVATE ${ARG_LINK} GTest::gtest
     GTest::gtest_main)
   set_target_properties(${name} PROPERTIES

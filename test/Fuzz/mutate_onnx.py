@@ -3,10 +3,10 @@
 """Feeds the tools mutated ONNX models: well-formed messages of wrong content.
 
 usage: mutate_onnx.py [--count=N] [--seed=S] [--jobs=J] [--keep=DIR] [--seconds=T]
-                      [--networks=N]
+                      [--networks=N] [--models=DIR]
 
-Seeds are the models of corpus/onnx, the networks of seeds.txt and N networks drawn
-by test/Integration/Differential/differential/grammar.py. A mutant differs from its seed in one to
+Seeds are the models of corpus/onnx, the networks of seeds.txt, N networks drawn
+by test/Integration/Differential/differential/grammar.py, and the models in DIR. A mutant differs from its seed in one to
 four places: attributes, extents, element types, constants (shapes and axes among
 them), names of operators, edges, nodes, versions. Changed bytes, which replay-onnx
 tries, seldom get past the parser. Compiler, ashlar-translate and ashlar-prune have to
@@ -192,8 +192,10 @@ def operators():
 OPERATORS = operators()
 
 
-def seeds(networks):
+def seeds(networks, folder):
     """(label, model) of every seed."""
+    for path in sorted(glob.glob(os.path.join(folder, "**", "*.onnx"), recursive=True)) if folder else []:
+        yield os.path.relpath(path, folder), onnx.load(path)
     for path in sorted(glob.glob(os.path.join(HERE, "corpus", "onnx", "*.onnx"))):
         yield os.path.basename(path), onnx.load(path)
     with open(common.NETWORKS, encoding="utf-8") as stream:
@@ -278,9 +280,10 @@ def main():
     parser.add_argument("--seconds", type=float)
     parser.add_argument("--keep")
     parser.add_argument("--networks", type=int, default=200)
+    parser.add_argument("--models", metavar="DIR")
     args = parser.parse_args()
     codes, bad, begin = {}, 0, time.monotonic()
-    known = list(seeds(args.networks))
+    known = list(seeds(args.networks, args.models))
     with tempfile.TemporaryDirectory() as folder, \
             concurrent.futures.ThreadPoolExecutor(args.jobs) as pool:
         def one(number):
