@@ -158,10 +158,12 @@ std::string PeMatmulOp::refuseOperand(unsigned index, const Layout &layout) {
   if (index == 0 && hasStationaryActivations(*this))
     return refuseStationary(layout);
   // Matrices that both operands have several of are multiplied one by one, each
-  // where it begins.
+  // where it begins. Its rows and columns are read from one place.
   if (index > 1 || layout.lanes > 1)
     return refusePlain(layout);
-  std::string why = multipliesMatrices() ? "" : refuseOuter(layout);
+  const bool countsMatrices = layout.outerAxis < layout.rank() - 2;
+  std::string why =
+      multipliesMatrices() && countsMatrices ? "" : refuseOuter(layout);
   return why.empty() ? refuseMoving(layout) : why;
 }
 
