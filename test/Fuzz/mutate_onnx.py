@@ -251,8 +251,10 @@ class Mutant:
             if code == 0 and self.command[:4] == ["ashlarc", "{}", "-o", "{}.out"]:
                 ran, error = self.execute(["ashlar-run", "{}.out", "--random-inputs=1", "--quiet",
                                            "--functional"], path)
-                # Random values may be no indices of what they choose from.
-                wrong = ran != 0 and not (ran == 4 and "out of range fault" in error)
+                # Random values may be no indices of what they choose from, and results
+                # may need more than the limit.
+                wrong = ran != 0 and not (ran == 4 and "out of range fault" in error or
+                                          ran == 5 and "out of memory" in error)
                 code = f"0, run {ran}" if wrong else 0
         except subprocess.TimeoutExpired:
             code, error, wrong = "hang", "", True

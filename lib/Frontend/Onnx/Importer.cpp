@@ -4,7 +4,7 @@
 
 #include "Importer.h"
 #include "Extents/ExtentRules.h"
-#include "Flow/Expansion.h"
+#include "Flow/Arity.h"
 #include "Flow/GraphLists.h"
 #include "Inputs.h"
 #include "Registry.h"
@@ -282,16 +282,6 @@ Error Importer::runHandler(const FlatNode &node, SmallVector<Value> inputs,
   model.narrow.addResults(node);
   if (status.state == NodeState::Unreached)
     return Error::success();
-  // Those that no handler would look at; names left out at the end are none.
-  auto given =
-      llvm::find_if(llvm::reverse(node.inputs),
-                    [](const std::string &name) { return !name.empty(); });
-  const auto count = static_cast<size_t>(given.base() - node.inputs.begin());
-  if (auto most = mostInputs(node); most && count > *most)
-    return makeError(
-        ErrorClass::Malformed,
-        "node '{}' ({}): has {} inputs, operator set {} defines {}", node.name,
-        qualifiedOp(node), count, node.opset, *most);
   Node view(node, std::move(inputs), usedOutputs(node), model, quantised,
             extents, builder, nameLoc(node.name), options.maxElements);
   view.setGuard(guard);
@@ -343,6 +333,8 @@ Error Importer::importNode(const FlatNode &node) {
   status.name = node.name;
   status.op = qualifiedOp(node);
   status.state = NodeState::Dead;
+  if (Error error = node.live ? checkArity(node) : Error::success())
+    return error;
   Error error = Error::success();
   if (node.live) {
     status.state = NodeState::Mapped;

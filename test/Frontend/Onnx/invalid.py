@@ -282,6 +282,21 @@ def sizes_of_a_later_split(folder):
 
 
 @case
+def inputs_of_a_newer_operator(folder):
+    return model([helper.make_node("Mish", ["x", "x"], ["y"])], opset=22)
+
+
+@case
+def axes_before_they_were_inputs(folder):
+    return model([helper.make_node("ReduceMax", ["x", "x"], ["y"])], opset=13)
+
+
+@case
+def second_output_of_an_optional(folder):
+    return model([helper.make_node("Optional", ["x"], ["a", "y"])], opset=18)
+
+
+@case
 def inputs_left_out_at_the_end(folder):
     return model([helper.make_node("Relu", ["x", ""], ["y"])])
 

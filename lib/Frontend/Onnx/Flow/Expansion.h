@@ -43,11 +43,6 @@ struct OperandKind {
 /// operator set.
 bool hasFunctionBody(const FlatNode &node);
 
-/// How many inputs `node` may have; nothing where that is any number, or where
-/// the ONNX library of the build does not know the operator or its operator
-/// set.
-std::optional<size_t> mostInputs(const FlatNode &node);
-
 /// That function, owned by the model; `operands` has nothing where one is left
 /// out. Unsupported where the definition has no body for these operands.
 llvm::Expected<const onnx::FunctionProto *>

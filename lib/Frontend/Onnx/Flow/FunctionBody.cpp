@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // What the schemas of the ONNX library say of operators: definitions by
-// functions, numbers of inputs. The only file that uses more of it than its
-// messages. Its builders throw.
+// functions, numbers of inputs and outputs. The only file that uses more of it
+// than its messages. Its builders throw.
 
+#include "Arity.h"
 #include "Expansion.h"
 
-#include <limits>
 #include <onnx/defs/schema.h>
 
 using namespace ashlar;
@@ -30,12 +30,12 @@ static const onnx::OpSchema *schemaOf(const FlatNode &node) {
       node.op, static_cast<int>(std::min(node.opset, newestKnownOpset())), "");
 }
 
-std::optional<size_t> ashlar::frontend::mostInputs(const FlatNode &node) {
-  const onnx::OpSchema *schema =
-      node.opset <= newestKnownOpset() ? schemaOf(node) : nullptr;
-  if (!schema || schema->max_input() == std::numeric_limits<int>::max())
+std::optional<Arity> ashlar::frontend::libraryArity(const FlatNode &node) {
+  const onnx::OpSchema *schema = schemaOf(node);
+  if (!schema)
     return std::nullopt;
-  return static_cast<size_t>(schema->max_input());
+  return Arity{static_cast<size_t>(schema->max_input()),
+               static_cast<size_t>(schema->max_output())};
 }
 
 bool ashlar::frontend::hasFunctionBody(const FlatNode &node) {
