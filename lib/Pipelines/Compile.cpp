@@ -424,6 +424,7 @@ llvm::Error Compilation::runPhase(Phase phase) {
             return node.second.scale && node.second.scale->isStateful();
           });
       fold.removeChannels = options.sparse.deadChannels != "keep";
+      fold.block = std::max(options.formats.activations.block, 1);
       fold.foldOnly = foldOnly;
       if (clusters == "off")
         fold.clusterMultipliers = 0;

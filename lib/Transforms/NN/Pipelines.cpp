@@ -88,8 +88,11 @@ void nn::buildFoldPipeline(OpPassManager &module, const FoldOptions &options) {
   // Which has taken apart what is better done one dimension at a time.
   manager.addPass(createSplitWindows({options.partitionBytes}));
   // Before bands, lanes and folds, which count channels.
-  if (options.removeChannels)
-    manager.addPass(createRemoveChannels());
+  if (options.removeChannels) {
+    RemoveChannelsOptions channels;
+    channels.block = options.block;
+    manager.addPass(createRemoveChannels(channels));
+  }
   // What composites became may be part of a chain; constants are cut below.
   BandChainsOptions bands;
   bands.partitions = options.partitions;

@@ -3,6 +3,7 @@
 // Channels that no result needs are left out; numbers go into biases.
 // RUN: ashlar-opt %s -ashlar-nn-remove-channels=granularity=1 -ashlar-nn-remove-dead -split-input-file | FileCheck %s
 // RUN: ashlar-opt %s -ashlar-nn-remove-channels=granularity=2 -ashlar-nn-remove-dead -split-input-file | FileCheck %s --check-prefix=PAIRS
+// RUN: ashlar-opt %s '-ashlar-nn-remove-channels=granularity=1 block=4' -ashlar-nn-remove-dead -split-input-file | FileCheck %s --check-prefix=BLOCKS
 
 // Channel 0 is zero and channel 2 relu(2) = 2, which adds 2 * 7 to the bias;
 // the second product does not read channel 3. Channel 1 is left.
@@ -102,4 +103,26 @@ func.func @main(%arg0: tensor<1x3x1xf32>) -> tensor<1x3x2xf32> {
   %3 = nn.matmul %2, %v : (tensor<1x3x3xf32>, tensor<3x2xf32>) -> tensor<1x3x2xf32>
   %4 = nn.add %3, %c : (tensor<1x3x2xf32>, tensor<2xf32>) -> tensor<1x3x2xf32>
   return %4 : tensor<1x3x2xf32>
+}
+
+// -----
+
+// Two of six channels of the first part and of the second one are read: the
+// second part begins with a block if the first one keeps four channels.
+// CHECK-LABEL: func.func @main
+// CHECK: nn.conv {{.*}} -> tensor<1x2x4xf32>
+// CHECK: nn.conv {{.*}} -> tensor<1x2x4xf32>
+// CHECK: nn.concat {{.*}} -> tensor<1x4x4xf32>
+// BLOCKS-LABEL: func.func @main(%arg0: tensor<1x2x4xf32>)
+// BLOCKS: nn.conv {{.*}} -> tensor<1x4x4xf32>
+// BLOCKS: nn.conv {{.*}} -> tensor<1x2x4xf32>
+// BLOCKS: nn.concat {{.*}} -> tensor<1x6x4xf32>
+func.func @main(%arg0: tensor<1x2x4xf32>) -> tensor<1x1x4xf32> {
+  %w = nn.constant dense<2.0> : tensor<6x2x1xf32>
+  %0 = nn.conv %arg0, %w {strides = array<i64: 1>, pads = array<i64: 0, 0>, dilations = array<i64: 1>} : (tensor<1x2x4xf32>, tensor<6x2x1xf32>) -> tensor<1x6x4xf32>
+  %1 = nn.conv %arg0, %w {strides = array<i64: 1>, pads = array<i64: 0, 0>, dilations = array<i64: 1>} : (tensor<1x2x4xf32>, tensor<6x2x1xf32>) -> tensor<1x6x4xf32>
+  %2 = nn.concat %0, %1 {axis = 1 : i64} : (tensor<1x6x4xf32>, tensor<1x6x4xf32>) -> tensor<1x12x4xf32>
+  %v = nn.constant dense<[[[1.0], [0.0], [2.0], [0.0], [0.0], [0.0], [0.0], [3.0], [0.0], [4.0], [0.0], [0.0]]]> : tensor<1x12x1xf32>
+  %3 = nn.conv %2, %v {strides = array<i64: 1>, pads = array<i64: 0, 0>, dilations = array<i64: 1>} : (tensor<1x12x4xf32>, tensor<1x12x1xf32>) -> tensor<1x1x4xf32>
+  return %3 : tensor<1x1x4xf32>
 }

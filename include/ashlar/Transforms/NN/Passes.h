@@ -60,6 +60,8 @@ struct FoldOptions {
   bool interleave = true;
   /// Channels that no result needs are left out.
   bool removeChannels = true;
+  /// Channels that share an exponent in most formats of the network.
+  int64_t block = 1;
   /// Cycles that nothing hides: DRAM, encode, skew of the array, drain.
   int64_t latency = 456;
   /// Of these, those from a request to DRAM to its first byte.

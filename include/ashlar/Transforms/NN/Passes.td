@@ -563,14 +563,19 @@ def RemoveChannels : NNPass<"ashlar-nn-remove-channels"> {
     differ by rounding. `0 * x` counts as 0 for every x.
 
     A product keeps a multiple of `granularity` channels, or all: lanes and groups
-    of units share channels in powers of two. The number is the same for all
-    machines, because what is left decides bits.
+    of units share channels in powers of two. A part of a concatenation that
+    others follow keeps a multiple of `block`, or all, so that each part begins
+    with a block of its own and stays where its product writes it. The numbers are
+    the same for all machines, because what is left decides bits.
 
     The attribute `ashlar.decision.channels` of products says what is left.
   }];
   let options = [
     Option<"granularity", "granularity", "int64_t", "8",
-           "channels that a product keeps a multiple of">
+           "channels that a product keeps a multiple of">,
+    Option<"block", "block", "int64_t", "1",
+           "channels that share an exponent; parts of a concatenation before "
+           "others keep a multiple of them">
   ];
   let statistics = [
     Statistic<"numRemoved", "removed", "channels of products left out">

@@ -9,6 +9,8 @@
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/MathExtras.h"
 
+#include <numeric>
+
 using namespace mlir;
 
 namespace ashlar::nn {
@@ -194,6 +196,8 @@ bool ChannelGraph::visitConcat(Operation *op) {
   }
   const Channels to = add(concat.getY(), *axis, false);
   const bool joins = *axis == static_cast<int64_t>(concat.getAxis());
+  if (joins)
+    beforeOthers.insert_range(concat.getInputs().drop_back());
   unsigned at = to.first;
   for (const std::optional<Channels> &part : parts)
     for (int64_t c = 0; part && c < part->count; ++c) {
@@ -220,7 +224,10 @@ void ChannelGraph::visit(Operation *op) {
 // What is needed
 //===----------------------------------------------------------------------===//
 
-ChannelGraph::ChannelGraph(func::FuncOp function, int64_t granularity) {
+ChannelGraph::ChannelGraph(func::FuncOp function, int64_t granularity,
+                           int64_t block)
+    : granularity(std::max<int64_t>(granularity, 1)),
+      block(std::max<int64_t>(block, 1)) {
   bool sparse = false;
   for (Operation &op : function.getBody().getOps())
     if (std::optional<ProductWeights> weights = ProductWeights::of(&op)) {
@@ -243,7 +250,7 @@ ChannelGraph::ChannelGraph(func::FuncOp function, int64_t granularity) {
   needed = std::move(byClass);
   do {
     propagate();
-  } while (keepWholeBlocks(granularity));
+  } while (keepWholeBlocks());
   for (unsigned c = 0; c < needed.size(); ++c)
     anyDead |= !needed[classes.findLeader(c)];
 }
@@ -273,14 +280,20 @@ void ChannelGraph::propagate() {
   }
 }
 
+int64_t ChannelGraph::unitOf(Value value) const {
+  if (beforeOthers.contains(value))
+    return std::lcm(granularity, block);
+  const bool made = isa_and_present<ConvOp, MatMulOp>(value.getDefiningOp());
+  return made ? granularity : 1;
+}
+
 /// Results that have too few channels for whole blocks keep some that no one
 /// needs, those that take no work first. True if any does.
-bool ChannelGraph::keepWholeBlocks(int64_t granularity) {
+bool ChannelGraph::keepWholeBlocks() {
   bool changed = false;
   for (const auto &[value, channels] : values) {
     auto left = static_cast<int64_t>(kept(value).size());
-    const bool made = isa_and_present<ConvOp, MatMulOp>(value.getDefiningOp());
-    const int64_t unit = made ? granularity : 1;
+    const int64_t unit = unitOf(value);
     const int64_t wanted =
         std::min(channels.count,
                  std::max<int64_t>(llvm::divideCeil(left, unit), 1) * unit);

@@ -9,7 +9,7 @@
 #include "ProductWeights.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
-#include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/EquivalenceClasses.h"
 #include "llvm/ADT/IntEqClasses.h"
 #include "llvm/ADT/MapVector.h"
@@ -32,8 +32,9 @@ struct Channels {
 /// all of them stay, or none.
 class ChannelGraph {
 public:
-  /// Products keep a multiple of `granularity` channels, or all of them.
-  ChannelGraph(mlir::func::FuncOp function, int64_t granularity);
+  /// Products keep a multiple of `granularity` channels, or all of them, and so
+  /// do the parts of a concatenation, but the last, of `block` channels.
+  ChannelGraph(mlir::func::FuncOp function, int64_t granularity, int64_t block);
 
   /// Null for values whose channels cannot be told apart.
   const Channels *of(mlir::Value value) const;
@@ -73,9 +74,13 @@ private:
   /// Every channel of `value` is needed.
   void pin(mlir::Value value);
   void propagate();
-  bool keepWholeBlocks(int64_t granularity);
+  /// The number that the channels of `value` that stay are a multiple of.
+  int64_t unitOf(mlir::Value value) const;
+  bool keepWholeBlocks();
 
+  int64_t granularity, block;
   llvm::MapVector<mlir::Value, Channels> values;
+  llvm::DenseSet<mlir::Value> beforeOthers; ///< parts of concatenations
   llvm::MapVector<mlir::Operation *, ProductWeights> products;
   llvm::IntEqClasses classes;
   std::vector<bool> needed; ///< by channel, then by class

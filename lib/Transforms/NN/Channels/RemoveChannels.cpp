@@ -9,6 +9,7 @@
 #include "ashlar/Analysis/Module/NodeNames.h"
 #include "ashlar/Transforms/NN/Passes.h"
 #include "dialects/NN/NNElements.h"
+#include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/StringExtras.h"
 
 #include <fmt/format.h>
@@ -59,7 +60,7 @@ struct RemoveChannelsPass
   using RemoveChannelsBase::RemoveChannelsBase;
 
   void runOnOperation() override {
-    ChannelGraph channels(getOperation(), granularity);
+    ChannelGraph channels(getOperation(), granularity, block);
     if (channels.isComplete())
       return;
     graph = &channels;
