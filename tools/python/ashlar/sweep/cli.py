@@ -17,7 +17,7 @@ from .config import read_sweep
 from .execute import Executor, check_files
 from .expand import KIND, make_plan
 from .plots import available, draw, warm_up
-from .table import as_csv, as_text, make_rows
+from .table import as_csv, as_text, make_rows, row_names
 
 TABLE = ("table.csv", "table.json")
 
@@ -75,7 +75,7 @@ class Sweep(Campaign):
         if plots and available():
             for plot in plan.body["plots"]:
                 name = f"{plot['y']}-{plot['x']}.svg"
-                write_whole(out / name, draw(plot, rows))
+                write_whole(out / name, draw(plot, rows, row_names(plan)))
                 drawn.append(name)
         sys.stdout.write(as_text(rows, plan.body["left_out"]))
         sys.stdout.write(f"written to {out}: {', '.join([*TABLE, *drawn])}\n")
