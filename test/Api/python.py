@@ -142,6 +142,12 @@ def check_backend():
     y = ashlar.backend.run_node(node, [x],
                                 outputs_info=[(x.dtype, x.shape)])
     assert numpy.allclose(y.y, numpy.maximum(x, 0))
+    assert ashlar.backend.run_node(node, [x]).y.tobytes() == y.y.tobytes()
+    halves = ashlar.backend.run_node(onnx.helper.make_node("Split", ["x"], ["y", "z"], axis=0), [x])
+    assert halves.y.shape == halves.z.shape == (1, 3)
+    reshape = onnx.helper.make_node("Reshape", ["x", "s"], ["y"])
+    refuses(ashlar.UsageError, lambda: ashlar.backend.run_node(
+        reshape, [x, numpy.array([3, 2])]), "give outputs_info")
     refuses(ashlar.UsageError, lambda: rep.run([image, image]), "image")
 
 

@@ -6,6 +6,7 @@
 
 #include "../Explorer/ModelExplorer.h"
 #include "../ProveProgram.h"
+#include "../Verification/Verify.h"
 #include "ashlar/Energy/Table.h"
 #include "ashlar/Frontend/Onnx/Annotate.h"
 #include "ashlar/Report/Report.h"
@@ -88,7 +89,10 @@ llvm::Error writeTimed(const CompilerArguments &arguments, const Build &build,
   if (!statistics)
     return statistics.takeError();
   if (!arguments.html.empty()) {
-    auto page = report::toHtml(*statistics, /*baseline=*/"");
+    report::PageContext context;
+    if (build.verification)
+      context.layerSnr = layerRatios(*build.verification);
+    auto page = report::toHtml(*statistics, context);
     if (!page)
       return page.takeError();
     if (llvm::Error error = support::writeFileAtomically(

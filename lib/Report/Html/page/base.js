@@ -33,6 +33,20 @@ function seconds(cycles, clock = RUN.clock_hz) {
   return time >= 1e-3 ? `${(time * 1e3).toPrecision(4)} ms` : `${(time * 1e6).toPrecision(4)} µs`;
 }
 
+/// Round numbers from low to high, about `count` of them.
+function ticks(low, high, count) {
+  const rough = Math.max((high - low) / count, 1e-9), base = 10 ** Math.floor(Math.log10(rough));
+  const step = [1, 2, 5, 10].map(factor => factor * base).find(size => size >= rough) || 10 * base;
+  const list = [];
+  for (let value = Math.ceil(low / step) * step; value <= high + step * 1e-9; value += step) list.push(value);
+  return list;
+}
+
+/// The colour of a stall: its own, or a grey for a wait for another queue.
+const CAUSES = [...new Set(ENGINES.flatMap(name => Object.keys(RUN.engines[name].stall)))].sort();
+const WAITED = CAUSES.filter(cause => !STALLS[cause]);
+const stallColour = cause => STALLS[cause] || WAITS[Math.max(WAITED.indexOf(cause), 0) % WAITS.length];
+
 function element(tag, attributes = {}, ...children) {
   const node = document.createElement(tag);
   for (const [key, value] of Object.entries(attributes))
@@ -89,19 +103,24 @@ function choose(node) {
   for (const listener of selection.listeners) listener(selection.node);
 }
 
-/// A table whose rows are objects. Columns: {title, value(row), text(row)?, cell(row)?, left?}.
+/// A table whose rows are objects. Columns: {title, value(row), text(row)?, cell(row)?, left?, wide?, about?}.
+/// `start` is the column that sorts at first, -1 for the order of the rows.
 function sortedTable(columns, rows, start, onRow) {
   const body = element("tbody");
   let order = { column: start, down: true };
   let filter = "";
   const table = element("table", {}, element("thead", {}, element("tr")), body);
+  const heads = [];
   function cellOf(column, row) {
     const content = column.cell ? column.cell(row) : (column.text || (r => `${column.value(r)}`))(row);
-    return element("td", { className: column.left ? "text" : "", title: column.left ? `${column.value(row)}` : "" },
+    return element("td", { className: column.wide ? "text wide" : column.left ? "text" : "", title: column.left ? `${column.value(row)}` : "" },
                    content);
   }
   function fill() {
-    const value = columns[order.column].value;
+    const value = order.column < 0 ? () => 0 : columns[order.column].value;
+    heads.forEach((head, index) => {
+      head.textContent = columns[index].title + (index !== order.column ? "" : order.down ? " \u25be" : " \u25b4");
+    });
     const compare = (a, b) => {
       const x = value(a), y = value(b);
       return typeof x === "string" ? x.localeCompare(y) : x - y;
@@ -115,14 +134,15 @@ function sortedTable(columns, rows, start, onRow) {
       return line;
     }));
   }
-  columns.forEach((column, index) => table.tHead.rows[0].append(element("th", {
-    className: column.left ? "text" : "",
+  columns.forEach((column, index) => heads.push(element("th", {
+    className: column.left ? "text" : "", title: `${column.about ? `${column.about}; ` : ""}click to sort`,
     onclick: () => {
       order = { column: index, down: order.column === index ? !order.down : !column.left };
       fill();
     },
-  }, column.title)));
-  const search = element("input", { placeholder: "filter", oninput: () => { filter = search.value.toLowerCase(); fill(); } });
+  })));
+  table.tHead.rows[0].append(...heads);
+  const search = element("input", { placeholder: "filter by text", oninput: () => { filter = search.value.toLowerCase(); fill(); } });
   fill();
   return element("div", {}, element("div", { className: "controls" }, search), element("div", { className: "scroll" }, table));
 }

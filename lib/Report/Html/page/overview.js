@@ -12,7 +12,7 @@ function overview() {
   const totals = RUN.totals;
   const cards = [
     [whole(RUN.total_cycles), "cycles"],
-    [seconds(RUN.total_cycles), "per inference"],
+    [seconds(RUN.total_cycles), "time per run"],
     [scaled(totals.macs, "MAC"), "multiply-accumulates"],
     [whole(totals.macs_per_cycle), "MACs per cycle"],
     [percent(RUN.engines.pe.end_to_end), "of the array's peak, end to end"],
@@ -20,19 +20,22 @@ function overview() {
     [percent(totals.dram_end_to_end), "of the DRAM rate, end to end"],
   ];
   if (RUN.energy && RUN.energy.total_pj !== undefined)
-    cards.push([scaled(RUN.energy.total_pj * 1e-12, "J"), "energy per inference"]);
+    cards.push([scaled(RUN.energy.total_pj * 1e-12, "J"), "energy per run, leakage included"]);
+  for (const output of DATA.accuracy ? DATA.accuracy.outputs : [])
+    cards.push([output.snr_db === null ? "identical" : `${output.snr_db.toFixed(1)} dB`,
+                `SNR of '${output.name}' against the expected array`, output.text, output.passed ? "" : "worse"]);
   const box = element("div", { className: "cards" });
-  for (const [value, name] of cards)
-    box.append(element("div", { className: "card" }, element("b", {}, value), element("span", {}, name)));
+  for (const [value, name, title, look] of cards)
+    box.append(element("div", { className: "card", title: title || "" }, element("b", { className: look || "" }, value),
+                       element("span", {}, name)));
   document.querySelector("header").append(box);
 }
 
 function engineBars() {
-  const node = section("engines", "Engines", "Cycles of each queue: busy in its colour, then its stalls by cause; waits for other queues are grey.");
-  const causes = [...new Set(ENGINES.flatMap(name => Object.keys(RUN.engines[name].stall)))].sort();
-  const waits = causes.filter(cause => !STALLS[cause]);
-  const colour = cause => STALLS[cause] || WAITS[waits.indexOf(cause) % WAITS.length];
+  const node = section("engines", "Engines",
+    "What each queue did with the cycles of the run: busy in its own colour, then its stalls by cause (waits for other queues are grey). The last column is the use of the engine's peak rate while it was busy.");
   const bars = element("div", { className: "bars" });
+  bars.append(...["", "", "busy", "use"].map(words => element("span", { className: "head" }, words)));
   for (const name of ENGINES) {
     const engine = RUN.engines[name];
     const bar = element("div", { className: "bar" });
@@ -42,10 +45,10 @@ function engineBars() {
       onmouseleave: hideTooltip,
     }));
     part(engine.busy, COLOURS[name], "busy");
-    for (const cause of causes) if (engine.stall[cause]) part(engine.stall[cause], colour(cause), cause);
+    for (const cause of CAUSES) if (engine.stall[cause]) part(engine.stall[cause], stallColour(cause), cause);
     bars.append(element("span", {}, name), bar,
-                element("span", { className: "number", title: "busy, and use of its lanes while busy" },
-                        `${percent(engine.busy / RUN.total_cycles)} / ${percent(engine.utilisation)}`));
+                element("span", { className: "number" }, percent(engine.busy / RUN.total_cycles)),
+                element("span", { className: "number" }, percent(engine.utilisation)));
   }
-  node.append(bars, key(causes.map(cause => [cause, colour(cause)])));
+  node.append(bars, key(CAUSES.map(cause => [cause, stallColour(cause)])));
 }
