@@ -15,6 +15,7 @@ import onnx
 
 import ashlar
 import ashlar.backend
+import ashlar.sweep
 
 model, build, scratch = sys.argv[1:]
 rng = numpy.random.default_rng(5)
@@ -151,6 +152,22 @@ def check_backend():
     refuses(ashlar.UsageError, lambda: rep.run([image, image]), "image")
 
 
+def check_sweep():
+    """The table of a sweep is that of the command, failed points included."""
+    tools = os.path.join(build, "bin")
+    small = {"base": "a1-tiny", "set": {"sb.bytes_per_partition": 64}}
+    folder = os.path.join(scratch, f"sweep-{os.getpid()}")
+    table = ashlar.sweep.run({"models": [model], "machines": ["a1-tiny", small]}, folder,
+                             tools=tools, plots=False)
+    rows = table if isinstance(table, list) else table.to_dict("records")
+    assert [row["status"] for row in rows] == ["ok", "failed"]
+    assert rows[0]["cycles"] == tiny.cycles and "does not fit" in rows[1]["message"]
+    assert os.path.exists(os.path.join(folder, "table.csv"))
+    refuses(ashlar.MalformedError, lambda: ashlar.sweep.run({"modles": []}, tools=tools), "models")
+    refuses(ashlar.UsageError, lambda: ashlar.sweep.run(
+        {"models": [model], "machines": ["a1"]}, tools=scratch), "--tools=FOLDER")
+
+
 def check_lists():
     """Sequences are lists for the backend, and NAME.K for a program."""
     helper, kind = onnx.helper, onnx.TensorProto.FLOAT
@@ -205,5 +222,6 @@ check_refusals(tiny)
 check_options()
 check_backend()
 check_lists()
+check_sweep()
 check_threads(tiny)
 print("package ashlar", ashlar.__version__, "from", os.path.dirname(ashlar.__file__))

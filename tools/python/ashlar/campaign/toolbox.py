@@ -83,6 +83,8 @@ def find_toolbox(folder: str | None, command: str) -> Toolbox:
         beside,
         *([Path(os.environ["ASHLAR_BUILD"], "bin")] if os.environ.get("ASHLAR_BUILD") else []),
         *([Path(on_path).parent] if on_path else []),
+        # The prefix that the package is installed in, or a checkout.
+        *(parent / "bin" for parent in Path(__file__).resolve().parents[4:6]),
         Path(__file__).resolve().parents[4] / "build" / "bin",
     ]
     for candidate in candidates:
