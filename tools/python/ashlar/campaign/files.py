@@ -106,6 +106,19 @@ def _nameless(path: Path, data: bytes) -> bool:
     return True
 
 
+def make_folder(path: Path) -> None:
+    """Makes a folder and those above it; that it is there already is no error."""
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise _unwritable(path, error) from None
+
+
+def _unwritable(path: Path, error: OSError) -> Failure:
+    full = error.errno in (errno.ENOSPC, errno.EFBIG, errno.EDQUOT)
+    return Failure(Exit.CAPACITY if full else Exit.MALFORMED, f"{path}: cannot be written: {error.strerror}")
+
+
 def write_whole(path: Path | str, data: bytes) -> None:
     """Writes a file so that a reader, or a crash, sees the old one or the new one.
 
@@ -113,13 +126,11 @@ def write_whole(path: Path | str, data: bytes) -> None:
     """
     path = Path(path)
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
+        make_folder(path.parent)
         if path.exists() or not _nameless(path, data):
             _named(path, data)
     except OSError as error:
-        full = error.errno in (errno.ENOSPC, errno.EFBIG, errno.EDQUOT)
-        raise Failure(Exit.CAPACITY if full else Exit.MALFORMED,
-                      f"{path}: cannot be written: {error.strerror}") from None
+        raise _unwritable(path, error) from None
 
 
 def write_json(path: Path | str, value: Any) -> None:
