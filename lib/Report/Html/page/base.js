@@ -9,8 +9,9 @@ const COLOURS = {
   dma0: "#4e79a7", dma1: "#6b93bd", dma2: "#8aadd0", dma3: "#a9c5e0", peload: "#b07aa1",
   pe: "#e15759", act: "#f28e2b", vec: "#59a14f", tcc: "#edc948", host: "#9c755f",
 };
-const STALLS = { drained: "#e3e6ea", fetch: "#8c6bb1", latency: "#76b7b2", "dram-busy": "#2f5d7c", "sb-busy": "#a8743c" };
-const WAITS = ["#9aa3ad", "#b3bac3", "#7f8a96", "#c8cdd4", "#6b7683", "#d0d4da", "#8d97a2", "#a6aeb8"];
+// Greys let the background through, so that they fit light and dark pages.
+const STALLS = { drained: "#6b768326", fetch: "#8c6bb1", latency: "#76b7b2", "dram-busy": "#2f5d7c", "sb-busy": "#a8743c" };
+const WAITS = ["b8", "80", "e0", "60", "ff", "4c", "9c", "70"].map(share => `#6b7683${share}`);
 
 const whole = value => Math.round(value).toLocaleString("en-US");
 const percent = share => `${(100 * share).toFixed(1)} %`;
@@ -77,8 +78,8 @@ function chart(svg) {
 
 function key(entries) {
   const list = element("div", { className: "key" });
-  for (const [name, colour] of entries)
-    list.append(element("span", {}, element("i", { style: `background:${colour}` }), name));
+  for (const [name, colour, about] of entries)
+    list.append(element("span", { title: about || "" }, element("i", { style: `background:${colour}` }), name));
   return list;
 }
 

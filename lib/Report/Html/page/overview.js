@@ -13,7 +13,7 @@ function overview() {
   const cards = [
     [whole(RUN.total_cycles), "cycles"],
     [seconds(RUN.total_cycles), "time per run"],
-    [scaled(totals.macs, "MAC"), "multiply-accumulates"],
+    [scaled(totals.macs, "").trim(), "multiply-accumulates"],
     [whole(totals.macs_per_cycle), "MACs per cycle"],
     [percent(RUN.engines.pe.end_to_end), "of the array's peak, end to end"],
     [scaled(totals.dram_read + totals.dram_write, "B"), "DRAM traffic"],
@@ -31,6 +31,18 @@ function overview() {
   document.querySelector("header").append(box);
 }
 
+const ROLES = {
+  dma: "copies", peload: "loads operands into the array", pe: "the array of multipliers", act: "drains sums: scale, bias, function",
+  vec: "vector unit", tcc: "sparse cluster", host: "functions on the host",
+};
+const roleOf = name => ROLES[name] || ROLES[name.replace(/[0-9]+$/, "")] || "";
+
+const REASONS = {
+  drained: "no instruction is left", fetch: "the next instruction has not arrived", latency: "an own result is still in flight",
+  "dram-busy": "DRAM serves another queue", "sb-busy": "a bank of the state buffer serves another instruction",
+};
+const reasonOf = cause => REASONS[cause] || `waits for a result of ${cause.replace("wait-", "")}`;
+
 function engineBars() {
   const node = section("engines", "Engines",
     "What each queue did with the cycles of the run: busy in its own colour, then its stalls by cause (waits for other queues are grey). The last column is the use of the engine's peak rate while it was busy.");
@@ -41,14 +53,16 @@ function engineBars() {
     const bar = element("div", { className: "bar" });
     const part = (cycles, colour, words) => bar.append(element("i", {
       style: `width:${100 * cycles / RUN.total_cycles}%;background:${colour}`,
-      onmousemove: event => showTooltip(event, `${name}: ${words} ${whole(cycles)} cycles, ${percent(cycles / RUN.total_cycles)}`),
+      onmousemove: event => showTooltip(event, `${name} (${roleOf(name)})\n${words}: ${whole(cycles)} cycles, ${percent(cycles / RUN.total_cycles)}`),
       onmouseleave: hideTooltip,
     }));
     part(engine.busy, COLOURS[name], "busy");
-    for (const cause of CAUSES) if (engine.stall[cause]) part(engine.stall[cause], stallColour(cause), cause);
-    bars.append(element("span", {}, name), bar,
+    for (const cause of CAUSES) if (engine.stall[cause]) part(engine.stall[cause], stallColour(cause), `${cause} (${reasonOf(cause)})`);
+    bars.append(element("span", { title: roleOf(name) }, name), bar,
                 element("span", { className: "number" }, percent(engine.busy / RUN.total_cycles)),
                 element("span", { className: "number" }, percent(engine.utilisation)));
   }
-  node.append(bars, key(CAUSES.map(cause => [cause, stallColour(cause)])));
+  const roles = [...new Set(ENGINES.map(name => ROLES[name] ? name : name.replace(/[0-9]+$/, "")))].map(name => `${name}: ${ROLES[name] || ""}`);
+  node.append(bars, key(CAUSES.map(cause => [cause, stallColour(cause), reasonOf(cause)])),
+              element("p", { className: "roles" }, roles.join(" \u00b7 ")));
 }
