@@ -80,7 +80,7 @@ Result<std::string> RunResult::report() const {
 
 Result<std::string> RunResult::html() const {
   return guarded([&]() -> Result<std::string> {
-    llvm::Expected<std::string> page = report::toHtml(impl->statistics, "");
+    llvm::Expected<std::string> page = report::toHtml(impl->statistics);
     if (!page)
       return toApi(page.takeError());
     return std::move(*page);

@@ -29,7 +29,8 @@ llvm::Expected<FileHeader> readHeader(Bytes file) {
   FileHeader header;
   std::memcpy(&header, file.data(), sizeof(header));
   if (std::memcmp(header.magic, magic, sizeof(magic)) != 0)
-    return malformed("not an Ashlar program: wrong first bytes");
+    return malformed("not an Ashlar program: wrong first bytes, expected a "
+                     "file that ashlarc wrote");
   // Before the checksum: a newer format may compute it differently.
   if (header.formatVersion != formatVersion)
     return malformed(fmt::format("format version {}, this reader knows {}",

@@ -39,6 +39,12 @@ llvm::Expected<Description> machine::load(llvm::StringRef nameOrPath) {
     if (preset.name == nameOrPath)
       return preset.make();
   if (!llvm::sys::fs::exists(nameOrPath)) {
+    if (nameOrPath.contains('/') || nameOrPath.ends_with(".yaml") ||
+        nameOrPath.ends_with(".yml"))
+      return makeError(ErrorClass::Usage,
+                       "no file '{}', expected a machine description; "
+                       "--dump-machine=NAME prints one to start from",
+                       nameOrPath.str());
     std::string known;
     for (llvm::StringRef name : builtinNames())
       known += (known.empty() ? "" : ", ") + name.str();

@@ -5,6 +5,7 @@
 #include "ashlar/Numerics/Format.h"
 
 #include "ashlar/Support/Error.h"
+#include "ashlar/Support/Nearest.h"
 
 #include "llvm/ADT/StringExtras.h"
 
@@ -75,16 +76,60 @@ static std::string suggestion(StringRef item) {
   return fmt::format(", did you mean 'bfp{}'", format.mantissa);
 }
 
+/// The narrowest formats that hold every value of formats of others, which
+/// test/Unit/Numerics/NamedFormatTest.cpp enumerates.
+struct Named {
+  StringRef name;
+  int mantissa, block;
+};
+static constexpr Named namedFormats[] = {
+    {"mxint8", 8, 32},        {"mxfp4", 5, 32},         {"mxfp6-e2m3", 7, 32},
+    {"mxfp6-e3m2", 10, 32},   {"nvfp4", 9, 16},         {"amd-bfp16", 8, 8},
+    {"tt-bfp8", 8, 16},       {"tt-bfp4", 4, 16},       {"intel-fp11", 7, 16},
+    {"intel-fp12agx", 8, 16}, {"intel-fp13agx", 9, 16}, {"intel-fp16", 12, 16}};
+
+static std::optional<BlockFormat> findNamed(StringRef text) {
+  for (const Named &known : namedFormats)
+    if (text == known.name) {
+      BlockFormat format;
+      format.mantissa = known.mantissa;
+      format.block = known.block;
+      return format;
+    }
+  return std::nullopt;
+}
+
+/// The error of a name that no format has.
+static Error refuseName(StringRef name) {
+  SmallVector<StringRef> names;
+  std::string list;
+  for (const Named &known : namedFormats) {
+    names.push_back(known.name);
+    list += ", " + known.name.str();
+  }
+  // Names of plain types say bits; others may misspell a name.
+  const bool plain =
+      any_of(ArrayRef<StringRef>{"int", "uint", "fp", "float"},
+             [&](StringRef type) { return name.starts_with(type); });
+  std::string meant = plain ? "" : support::didYouMean(name, names);
+  return makeError(ErrorClass::Usage,
+                   "no format is called '{}', expected bfp3 to bfp16{} or a "
+                   "long form such as w=8,block=16,range=7{}",
+                   name.str(), list, meant.empty() ? suggestion(name) : meant);
+}
+
 static Error parseItem(StringRef item, BlockFormat &format) {
   auto [key, value] = item.split('=');
+  if (!item.contains('='))
+    return refuseName(item);
   if (key == "w")
     return parseNumber(key, value, format.mantissa);
   if (key == "range")
     return parseNumber(key, value, format.range);
   if (key != "block")
-    return makeError(ErrorClass::Usage,
-                     "format item is '{}', expected w=, block= or range={}",
-                     item.str(), item.contains('=') ? "" : suggestion(item));
+    return makeError(
+        ErrorClass::Usage,
+        "format item is '{}', expected w=, block= or range=", item.str());
   if (value == "axis" || value == "tensor") {
     format.block = value == "axis" ? BlockFormat::kAxis : BlockFormat::kTensor;
     return Error::success();
@@ -96,30 +141,6 @@ static Error parseItem(StringRef item, BlockFormat &format) {
     return makeError(ErrorClass::Usage, "block length is 0, expected 8, 16, "
                                         "32, 64, axis or tensor");
   return Error::success();
-}
-
-/// The narrowest formats that hold every value of formats of others, which
-/// test/Unit/Numerics/NamedFormatTest.cpp enumerates.
-static std::optional<BlockFormat> findNamed(StringRef text) {
-  struct Named {
-    StringRef name;
-    int mantissa, block;
-  };
-  static constexpr Named named[] = {
-      {"mxint8", 8, 32},        {"mxfp4", 5, 32},
-      {"mxfp6-e2m3", 7, 32},    {"mxfp6-e3m2", 10, 32},
-      {"nvfp4", 9, 16},         {"amd-bfp16", 8, 8},
-      {"tt-bfp8", 8, 16},       {"tt-bfp4", 4, 16},
-      {"intel-fp11", 7, 16},    {"intel-fp12agx", 8, 16},
-      {"intel-fp13agx", 9, 16}, {"intel-fp16", 12, 16}};
-  for (const Named &known : named)
-    if (text == known.name) {
-      BlockFormat format;
-      format.mantissa = known.mantissa;
-      format.block = known.block;
-      return format;
-    }
-  return std::nullopt;
 }
 
 /// Formats of others that no block holds, and the bits that it would take.

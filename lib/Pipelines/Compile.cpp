@@ -486,7 +486,7 @@ llvm::Expected<CompileResult> Compilation::run() {
   for (int i = first; i <= static_cast<int>(options.stopAfter); ++i) {
     auto phase = static_cast<Phase>(i);
     if (phase == Phase::Assign && !trial) {
-      announce("choices", kChoicesBegin);
+      announce("comparing alternatives", kChoicesBegin);
       auto finished = measureChoices();
       if (!finished)
         return finished.takeError();

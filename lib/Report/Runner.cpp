@@ -25,6 +25,7 @@
 #include "llvm/ADT/SmallString.h"
 #include "llvm/Support/Path.h"
 #include <chrono>
+#include <cmath>
 #include <fmt/format.h>
 #include <thread>
 
@@ -53,6 +54,7 @@ private:
   llvm::Error readExpected();
   llvm::Error readBaseline();
   llvm::Error execute(const InputSet &inputs);
+  PageContext pageContext() const;
   llvm::Error writeFiles();
   void print() const;
   llvm::Error judge() const;
@@ -275,6 +277,27 @@ llvm::Error Session::execute(const InputSet &inputs) {
   return llvm::Error::success();
 }
 
+PageContext Session::pageContext() const {
+  PageContext context;
+  if (baseline)
+    context.baseline = baseline->getBuffer();
+  for (size_t i = 0; i < expected.size(); ++i) {
+    const NamedTensor &output = execution.outputs[i];
+    llvm::Expected<Comparison> comparison =
+        compare(output.tensor, expected[i].tensor, options.atol, options.rtol);
+    if (!comparison) {
+      llvm::consumeError(comparison.takeError()); // judge() returns it.
+      continue;
+    }
+    context.outputs.push_back(
+        {output.name, describe(*comparison, output.tensor.shape),
+         std::isfinite(comparison->snrDb) ? std::optional(comparison->snrDb)
+                                          : std::nullopt,
+         comparison->passed()});
+  }
+  return context;
+}
+
 llvm::Error Session::writeFiles() {
   if (!options.outputs.empty())
     if (llvm::Error error =
@@ -316,7 +339,7 @@ llvm::Error Session::writeFiles() {
       return error;
   if (!options.html.empty()) {
     llvm::Expected<std::string> page =
-        toHtml(execution.statistics, baseline ? baseline->getBuffer() : "");
+        toHtml(execution.statistics, pageContext());
     if (!page)
       return withContext(page.takeError(), options.program);
     if (llvm::Error error =

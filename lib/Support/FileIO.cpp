@@ -55,6 +55,10 @@ support::readFile(llvm::StringRef path) {
 llvm::Error support::writeError(llvm::StringRef path, int code) {
   const bool full = code == ENOSPC || code == EDQUOT || code == EFBIG ||
                     code == ENOMEM || code == EMFILE || code == ENFILE;
+  if (code == ENOENT && !llvm::sys::fs::exists(folderOf(path)))
+    return makeError(ErrorClass::Usage,
+                     "cannot write '{}': there is no folder '{}'", path.str(),
+                     folderOf(path).str());
   return makeError(full ? ErrorClass::Capacity : ErrorClass::Usage,
                    "cannot write '{}': {}", path.str(),
                    std::generic_category().message(code));

@@ -83,7 +83,11 @@ llvm::Expected<Directory> findDirectory(llvm::ArrayRef<uint8_t> bytes,
     }
     return directory;
   }
-  return malformed(what, "{}", "no zip end record, expected an .npz archive");
+  return malformed(what, "{}",
+                   llvm::toStringRef(bytes).starts_with("\x93NUMPY")
+                       ? "one array (.npy), expected an .npz archive "
+                         "of arrays by name"
+                       : "no zip end record, expected an .npz archive");
 }
 
 /// Replaces the fields that the zip64 extra record widens.

@@ -15,6 +15,7 @@ import onnx
 
 import ashlar
 import ashlar.backend
+import ashlar.sweep
 
 model, build, scratch = sys.argv[1:]
 rng = numpy.random.default_rng(5)
@@ -142,7 +143,32 @@ def check_backend():
     y = ashlar.backend.run_node(node, [x],
                                 outputs_info=[(x.dtype, x.shape)])
     assert numpy.allclose(y.y, numpy.maximum(x, 0))
+    assert ashlar.backend.run_node(node, [x]).y.tobytes() == y.y.tobytes()
+    halves = ashlar.backend.run_node(onnx.helper.make_node("Split", ["x"], ["y", "z"], axis=0), [x])
+    assert halves.y.shape == halves.z.shape == (1, 3)
+    reshape = onnx.helper.make_node("Reshape", ["x", "s"], ["y"])
+    refuses(ashlar.UsageError, lambda: ashlar.backend.run_node(
+        reshape, [x, numpy.array([3, 2])]), "give outputs_info")
     refuses(ashlar.UsageError, lambda: rep.run([image, image]), "image")
+
+
+def check_sweep():
+    """The table of a sweep is that of the command, failed points included."""
+    tools = os.path.join(build, "bin")
+    small = {"base": "a1-tiny", "set": {"sb.bytes_per_partition": 64}}
+    folder = os.path.join(scratch, f"sweep-{os.getpid()}")
+    table = ashlar.sweep.run({"models": [model], "machines": ["a1-tiny", small]}, folder,
+                             tools=tools, plots=False)
+    rows = table if isinstance(table, list) else table.to_dict("records")
+    assert [row["status"] for row in rows] == ["ok", "failed"]
+    program = ashlar.compile(model, "a1-tiny")
+    program.run({"image": image})
+    assert rows[0]["cycles"] == program.cycles, (rows[0], program.cycles)
+    assert "does not fit" in rows[1]["message"], rows[1]
+    assert os.path.exists(os.path.join(folder, "table.csv"))
+    refuses(ashlar.MalformedError, lambda: ashlar.sweep.run({"modles": []}, tools=tools), "models")
+    refuses(ashlar.UsageError, lambda: ashlar.sweep.run(
+        {"models": [model], "machines": ["a1"]}, tools=scratch), "--tools=FOLDER")
 
 
 def check_lists():
@@ -199,5 +225,6 @@ check_refusals(tiny)
 check_options()
 check_backend()
 check_lists()
+check_sweep()
 check_threads(tiny)
 print("package ashlar", ashlar.__version__, "from", os.path.dirname(ashlar.__file__))

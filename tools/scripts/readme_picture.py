@@ -14,7 +14,7 @@ import sys
 import tempfile
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-WIDTH, HEIGHT = 1180, 1050
+WIDTH, HEIGHT = 1180, 1080
 
 
 def main(build, out):

@@ -8,7 +8,10 @@
 
 #include "ashlar/Report/Statistics.h"
 #include "llvm/Support/Error.h"
+#include <map>
+#include <optional>
 #include <string>
+#include <vector>
 
 namespace ashlar::report {
 
@@ -43,12 +46,26 @@ std::string toLayerTable(const RunStatistics &statistics);
 /// the run, stalls as "queue;stalled;cause". Needs a time line.
 std::string toFoldedStacks(const RunStatistics &statistics);
 
+/// An output that was compared with an expected array.
+struct JudgedOutput {
+  std::string name;
+  std::string text;            ///< As describe() says it.
+  std::optional<double> snrDb; ///< None if the arrays are equal.
+  bool passed = true;
+};
+
+/// What a page shows besides the run itself; all of it may be empty.
+struct PageContext {
+  llvm::StringRef baseline; ///< JSON report of another run to compare with.
+  std::vector<JudgedOutput> outputs;
+  std::map<std::string, double> layerSnr; ///< dB against fp32.
+};
+
 /// The report as one HTML page without references to other files: figures,
-/// time line, layers, memory, graph, decisions. \p baseline is the JSON report
-/// of another run to compare with, or empty. Malformed if decisions or plan are
-/// not JSON.
+/// time line, layers, memory, graph, decisions. Malformed if decisions or plan
+/// are not JSON.
 llvm::Expected<std::string> toHtml(const RunStatistics &statistics,
-                                   llvm::StringRef baseline);
+                                   const PageContext &context = {});
 
 /// Malformed unless \p text is a JSON report that toHtml() can compare with.
 llvm::Error checkBaseline(llvm::StringRef text);

@@ -6,11 +6,13 @@
 
 #include "../Explorer/ModelExplorer.h"
 #include "../ProveProgram.h"
+#include "../Verification/Verify.h"
 #include "ashlar/Energy/Table.h"
 #include "ashlar/Frontend/Onnx/Annotate.h"
 #include "ashlar/Report/Report.h"
 #include "ashlar/Report/Runner.h"
 #include "ashlar/Support/FileIO.h"
+#include "ashlar/Support/Json.h"
 
 #include <fmt/format.h>
 
@@ -38,9 +40,42 @@ llvm::Expected<report::RunStatistics> timeOf(const container::Program &program,
   return statistics;
 }
 
+/// How the results of each node are stored, as "bfp8" or "f32".
+llvm::StringMap<std::string> storageOf(const report::RunStatistics &run) {
+  llvm::StringMap<std::string> formats, nodes;
+  llvm::Expected<llvm::json::Value> plan = support::parseJson(run.planJson);
+  if (!plan) {
+    llvm::consumeError(plan.takeError()); // The page complains of it.
+    return nodes;
+  }
+  const llvm::json::Object *object = plan->getAsObject();
+  const llvm::json::Array *tensors =
+      object ? object->getArray("tensors") : nullptr;
+  if (!tensors)
+    return nodes;
+  for (const llvm::json::Value &entry : *tensors) {
+    const llvm::json::Object *tensor = entry.getAsObject();
+    auto name = tensor ? tensor->getString("name") : std::nullopt;
+    if (!name)
+      continue;
+    const llvm::json::Object *format = tensor->getObject("format");
+    auto mantissa = format ? format->getInteger("mantissa") : std::nullopt;
+    formats[*name] = mantissa ? fmt::format("bfp{}", *mantissa)
+                              : tensor->getString("type").value_or("").str();
+  }
+  for (const report::PlacementStatistics &place : run.placements) {
+    const std::string format = formats.lookup(place.name);
+    std::string &all = nodes[place.node];
+    if (!format.empty() && !llvm::StringRef(all).contains(format))
+      all += (all.empty() ? "" : ", ") + format;
+  }
+  return nodes;
+}
+
 /// "12,345 cycles (3.2 %) on pe, ..." for a node.
 std::string textOf(const report::NodeStatistics &node,
-                   const report::RunStatistics &statistics) {
+                   const report::RunStatistics &statistics,
+                   const std::string &storage) {
   std::string text = fmt::format(
       "ashlar: {} of {} cycles ({:.1f} %), span {} to {}, engine {}",
       node.cycles, statistics.totalCycles,
@@ -54,8 +89,12 @@ std::string textOf(const report::NodeStatistics &node,
                           node.busy[i]);
       separator = ", ";
     }
-  text += fmt::format("; {} multiply-accumulates, {} bytes from DRAM, {} to it",
-                      node.macs, node.dramRead, node.dramWrite);
+  if (node.macs > 0)
+    text += fmt::format("; {} multiply-accumulates", node.macs);
+  text += fmt::format("; DRAM: {} bytes read, {} written", node.dramRead,
+                      node.dramWrite);
+  if (!storage.empty())
+    text += "; stored as " + storage;
   for (size_t i = 0; i < node.absorbed.size(); ++i)
     text += fmt::format("{}{}", i == 0 ? "; with " : ", ", node.absorbed[i]);
   return text;
@@ -64,11 +103,12 @@ std::string textOf(const report::NodeStatistics &node,
 llvm::Error annotate(const CompilerArguments &arguments,
                      const report::RunStatistics &statistics) {
   llvm::StringMap<std::string> texts;
+  const llvm::StringMap<std::string> storage = storageOf(statistics);
   for (const report::NodeStatistics &node : statistics.nodes)
     for (const std::string &absorbed : node.absorbed)
       texts[absorbed] = "ashlar: fused into " + node.name;
   for (const report::NodeStatistics &node : statistics.nodes)
-    texts[node.name] = textOf(node, statistics);
+    texts[node.name] = textOf(node, statistics, storage.lookup(node.name));
   return frontend::annotate(
       arguments.compile.model, arguments.annotated, texts,
       "ashlar: no instructions of its own (folded, a view, or part of another "
@@ -88,7 +128,10 @@ llvm::Error writeTimed(const CompilerArguments &arguments, const Build &build,
   if (!statistics)
     return statistics.takeError();
   if (!arguments.html.empty()) {
-    auto page = report::toHtml(*statistics, /*baseline=*/"");
+    report::PageContext context;
+    if (build.verification)
+      context.layerSnr = layerRatios(*build.verification);
+    auto page = report::toHtml(*statistics, context);
     if (!page)
       return page.takeError();
     if (llvm::Error error = support::writeFileAtomically(

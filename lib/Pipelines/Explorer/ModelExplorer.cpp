@@ -11,8 +11,6 @@
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
 
-#include <cmath>
-
 namespace ashlar::pipelines {
 namespace {
 
@@ -112,15 +110,6 @@ llvm::Expected<std::vector<Graph>> moduleGraphs(const CompileOptions &options,
       explorer::graphOf(*planned->module, "npu", layers, "")};
 }
 
-/// Signal-to-noise ratio in dB against fp32, of the layers that were verified.
-llvm::StringMap<double> ratiosOf(const Verification &verification) {
-  llvm::StringMap<double> ratios;
-  for (const LayerCheck &layer : verification.layers)
-    if (layer.noise > 0 && layer.signal > 0)
-      ratios[layer.name] = 10 * std::log10(layer.signal / layer.noise);
-  return ratios;
-}
-
 } // namespace
 
 llvm::Error writeModelExplorer(const CompilerArguments &arguments,
@@ -132,8 +121,8 @@ llvm::Error writeModelExplorer(const CompilerArguments &arguments,
   if (!graphs)
     return graphs.takeError();
   const std::vector<Graph> programs = explorer::graphsOf(statistics);
-  if (std::error_code code =
-          llvm::sys::fs::create_directories(arguments.explorer))
+  if (std::error_code code = llvm::sys::fs::create_directories(
+          arguments.explorer, /*IgnoreExisting=*/true, llvm::sys::fs::all_all))
     return makeError(ErrorClass::Usage, "cannot make the folder '{}': {}",
                      arguments.explorer, code.message());
   Array all;
@@ -157,7 +146,7 @@ llvm::Error writeModelExplorer(const CompilerArguments &arguments,
     return error;
   if (!build.verification)
     return llvm::Error::success();
-  const llvm::StringMap<double> ratios = ratiosOf(*build.verification);
+  const std::map<std::string, double> ratios = layerRatios(*build.verification);
   return writer.write("snr.json",
                       dataOf(*graphs, statistics,
                              [&](const auto &layer) -> std::optional<double> {

@@ -10,6 +10,7 @@
 #include "../Samples/SampleArchive.h"
 #include "ashlar/Pipelines/Compile.h"
 #include "llvm/Support/JSON.h"
+#include <map>
 
 namespace ashlar::pipelines {
 
@@ -53,6 +54,9 @@ struct Verification {
   std::vector<LayerCheck> layers;
   std::optional<Violation> violation;
 };
+
+/// Signal-to-noise ratio in dB against fp32, of the layers that have noise.
+std::map<std::string, double> layerRatios(const Verification &verification);
 
 /// Largest relative difference that folding may cause: constants are rounded
 /// to binary32 once, sums change their order.

@@ -40,6 +40,14 @@ llvm::json::Value toJson(const LayerCheck &layer) {
 
 } // namespace
 
+std::map<std::string, double> layerRatios(const Verification &verification) {
+  std::map<std::string, double> ratios;
+  for (const LayerCheck &layer : verification.layers)
+    if (layer.noise > 0 && layer.signal > 0)
+      ratios[layer.name] = decibels(layer.signal, layer.noise);
+  return ratios;
+}
+
 std::string describe(const Verification &verification) {
   std::string text = fmt::format(
       "verify: {} samples, against binary64 without formats\n"

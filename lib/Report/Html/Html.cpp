@@ -9,6 +9,7 @@
 #include "ashlar/Support/Error.h"
 #include "ashlar/Support/Json.h"
 
+#include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/StringMap.h"
 #include "llvm/Support/raw_ostream.h"
 
@@ -43,6 +44,10 @@ private:
   std::vector<std::string> list;
 };
 
+int64_t nodeOf(const TimedInstruction &timed) {
+  return timed.node == TimedInstruction::noNode ? -1 : int64_t(timed.node);
+}
+
 /// One array per column: a tenth of the bytes of one object per instruction.
 void writeTimeline(OStream &json, const RunStatistics &statistics) {
   std::vector<const TimedInstruction *> rows;
@@ -70,9 +75,7 @@ void writeTimeline(OStream &json, const RunStatistics &statistics) {
   });
   column("engine", [](const auto &t) { return t.engine; });
   column("instruction", [](const auto &t) { return t.index; });
-  column("node", [](const auto &t) {
-    return t.node == TimedInstruction::noNode ? int64_t(-1) : t.node;
-  });
+  column("node", nodeOf);
   column("opcode", [&](const auto &t) { return opcodes(t.opcode); });
   opcodes.write(json, "opcodes");
   json.attributeArray("engines", [&] {
@@ -82,7 +85,9 @@ void writeTimeline(OStream &json, const RunStatistics &statistics) {
 }
 
 /// What instructions waited for: pairs of an instruction and its source, and
-/// triples of an instruction, a cause and cycles.
+/// stalls as six numbers: engine, layer, instruction, cause, first cycle after
+/// that of the stall before, cycles. Stalls at semaphores name an instruction
+/// that the time line leaves out.
 void writeWaits(OStream &json, const RunStatistics &statistics) {
   json.attributeArray("sources", [&] {
     for (const TimedInstruction &timed : statistics.timeline)
@@ -92,11 +97,22 @@ void writeWaits(OStream &json, const RunStatistics &statistics) {
       }
   });
   Names causes;
+  llvm::DenseMap<uint32_t, const TimedInstruction *> instructions;
+  for (const TimedInstruction &timed : statistics.timeline)
+    instructions[timed.index] = &timed;
+  uint64_t last = 0;
   json.attributeArray("stalls", [&] {
     for (const TimedStall &stall : statistics.stalls) {
+      const TimedInstruction *timed = instructions.lookup(stall.index);
+      if (!timed)
+        continue;
+      json.value(static_cast<int64_t>(timed->engine));
+      json.value(nodeOf(*timed));
       json.value(stall.index);
       json.value(static_cast<int64_t>(causes(stall.cause)));
+      json.value(static_cast<int64_t>(stall.begin - last));
       json.value(stall.end - stall.begin);
+      last = stall.begin;
     }
   });
   causes.write(json, "causes");
@@ -114,6 +130,33 @@ void writePlacements(OStream &json, const RunStatistics &statistics) {
         json.attribute("start", place.start);
         json.attribute("end", place.end);
       });
+  });
+}
+
+/// How good the numbers are, where a run or the compiler has judged them.
+void writeAccuracy(OStream &json, const PageContext &context) {
+  if (context.outputs.empty() && context.layerSnr.empty())
+    return;
+  json.attributeObject("accuracy", [&] {
+    json.attributeArray("outputs", [&] {
+      for (const JudgedOutput &output : context.outputs)
+        json.object([&] {
+          json.attribute("name", jsonText(output.name));
+          json.attribute("passed", output.passed);
+          // JSON has no infinity: null means equal arrays.
+          json.attributeBegin("snr_db");
+          if (output.snrDb)
+            json.value(*output.snrDb);
+          else
+            json.value(nullptr);
+          json.attributeEnd();
+          json.attribute("text", jsonText(output.text));
+        });
+    });
+    json.attributeObject("layers", [&] {
+      for (const auto &[name, snr] : context.layerSnr)
+        json.attribute(jsonText(name), snr);
+    });
   });
 }
 
@@ -139,7 +182,7 @@ llvm::Error requireJson(llvm::StringRef text, llvm::StringRef what) {
 }
 
 llvm::Expected<std::string> dataOf(const RunStatistics &statistics,
-                                   llvm::StringRef baseline) {
+                                   const PageContext &context) {
   llvm::Expected<std::string> report = toJson(statistics);
   if (!report)
     return report.takeError();
@@ -160,11 +203,12 @@ llvm::Expected<std::string> dataOf(const RunStatistics &statistics,
       json.rawValue(plan);
       json.attributeEnd();
     }
-    if (!baseline.empty()) {
+    if (!context.baseline.empty()) {
       json.attributeBegin("baseline");
-      json.rawValue(baseline);
+      json.rawValue(context.baseline);
       json.attributeEnd();
     }
+    writeAccuracy(json, context);
     writePlacements(json, statistics);
     if (!statistics.timeline.empty())
       json.attributeObject("timeline", [&] {
@@ -178,8 +222,8 @@ llvm::Expected<std::string> dataOf(const RunStatistics &statistics,
 } // namespace
 
 llvm::Expected<std::string> report::toHtml(const RunStatistics &statistics,
-                                           llvm::StringRef baseline) {
-  llvm::Expected<std::string> data = dataOf(statistics, baseline);
+                                           const PageContext &context) {
+  llvm::Expected<std::string> data = dataOf(statistics, context);
   if (!data)
     return data.takeError();
   constexpr llvm::StringLiteral mark = "@DATA@";

@@ -8,7 +8,7 @@ from unittest import mock
 
 import yaml
 
-from ashlar.campaign import machines, toolbox
+from ashlar.campaign import files, machines, toolbox
 from ashlar.campaign.errors import Failure
 
 
@@ -19,7 +19,7 @@ class Digests(unittest.TestCase):
             for tool in toolbox.NAMES:
                 (folder / tool).write_bytes(b"one")
             tools = toolbox.Toolbox(folder)
-            with mock.patch.object(toolbox, "file_digest", wraps=toolbox.file_digest) as read:
+            with mock.patch.object(files, "_read_digest", wraps=files._read_digest) as read:
                 first = tools.digests()
                 self.assertEqual(tools.digests(), first)
                 self.assertEqual(read.call_count, len(toolbox.NAMES))

@@ -56,7 +56,7 @@ func.func @whole_tensor(%x: tensor<1x8xf32>, %w: tensor<8x4xf32>) -> tensor<1x4x
 // -----
 
 func.func @no_format(%x: tensor<1x8xf32>, %w: tensor<8x4xf32>) -> tensor<1x4xf32> {
-  // expected-error@+1 {{format item is 'fp8', expected w=, block= or range=}}
+  // expected-error@+1 {{no format is called 'fp8', expected bfp3 to bfp16, mxint8}}
   %0 = bfp.matmul %x, %w {bfp.weights = "fp8"} : (tensor<1x8xf32>, tensor<8x4xf32>) -> tensor<1x4xf32>
   return %0 : tensor<1x4xf32>
 }

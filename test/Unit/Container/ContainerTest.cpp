@@ -159,7 +159,8 @@ TEST(Container, HeaderMessages) {
   EXPECT_EQ(message({}), "f: file has 0 bytes, the header needs 64");
   Bytes bytes = good;
   bytes[0] = 'B';
-  EXPECT_EQ(message(bytes), "f: not an Ashlar program: wrong first bytes");
+  EXPECT_EQ(message(bytes), "f: not an Ashlar program: wrong first bytes, "
+                            "expected a file that ashlarc wrote");
   bytes = good;
   bytes[32] ^= 1;
   EXPECT_EQ(message(bytes), "f: header checksum does not match");

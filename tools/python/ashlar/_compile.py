@@ -19,7 +19,7 @@ def option_text(name, value):
         return os.fspath(value)
     if isinstance(value, (int, float)):
         return repr(value)
-    raise UsageError(f"option '{name}' is a {type(value).__name__}, expected text "
+    raise UsageError(f"option '{name}' has the type {type(value).__name__}, expected text "
                      "or a number")
 
 
@@ -59,7 +59,7 @@ def model_bytes(model):
     try:
         path = os.fspath(model)
     except TypeError:
-        raise UsageError(f"the model is a {type(model).__name__}, expected a path, "
+        raise UsageError(f"the model has the type {type(model).__name__}, expected a path, "
                          "bytes or an onnx.ModelProto") from None
     return os.fsdecode(path), os.fsdecode(path)
 

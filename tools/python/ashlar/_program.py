@@ -10,6 +10,7 @@ import numpy
 
 from ashlar._errors import UsageError
 from ashlar._native import native
+from ashlar._tables import tabulate
 
 __version__ = native.version()
 
@@ -50,15 +51,6 @@ def as_array(value):
     if array.dtype.byteorder == ">" or not array.dtype.isnative:
         array = array.astype(array.dtype.newbyteorder("="))
     return array
-
-
-def tabulate(rows):
-    """A DataFrame where pandas is installed, else the rows."""
-    try:
-        import pandas
-    except ImportError:
-        return rows
-    return pandas.DataFrame(rows)
 
 
 def layer_rows(report):

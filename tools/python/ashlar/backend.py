@@ -98,6 +98,22 @@ class AshlarRep(BackendRep):
         return namedtupledict("Outputs", list(outputs))(*outputs.values())
 
 
+def inferred_outputs(model, node):
+    """The outputs of the only node of a model, with type and shape."""
+    known = {info.name: info for info in
+             onnx.shape_inference.infer_shapes(model, data_prop=True).graph.value_info}
+    for name in node.output:
+        kind = known[name].type if name in known else onnx.TypeProto()
+        found = kind.WhichOneof("value") not in (None, "tensor_type") or (
+            kind.tensor_type.HasField("shape")
+            and all(dim.HasField("dim_value") for dim in kind.tensor_type.shape.dim))
+        if name and not found:
+            raise UsageError(
+                f"the shape of output '{name}' of {node.op_type} does not follow from "
+                "the shapes of its inputs: give outputs_info, (dtype, shape) of each output")
+    return [known[name] for name in node.output if name]
+
+
 class AshlarBackend(Backend):
     """The emulator is on the host: the only device is the CPU."""
 
@@ -130,26 +146,26 @@ class AshlarBackend(Backend):
 
     @classmethod
     def run_node(cls, node, inputs, device="CPU", outputs_info=None, **kwargs):
-        """Runs a node as a model of its own; `outputs_info` is needed: a pair of
-        dtype and shape for each output."""
-        if outputs_info is None:
-            raise UsageError("run_node needs outputs_info: (dtype, shape) of each "
-                             "output")
+        """Runs a node as a model of its own. `outputs_info` has a pair of dtype
+        and shape for each output; without it both are inferred."""
         helper, kinds = onnx.helper, onnx.mapping.NP_TYPE_TO_TENSOR_TYPE
         names = [name for name in node.input if name]
         # An operand that is read twice is one input.
-        arrays = dict(zip(names, inputs))
+        arrays = {name: numpy.asarray(array) for name, array in zip(names, inputs)}
         graph = helper.make_graph(
             [node], "node",
             [helper.make_tensor_value_info(n, kinds[a.dtype], a.shape)
              for n, a in arrays.items()],
-            [helper.make_tensor_value_info(n, kinds[dtype], shape)
+            [] if outputs_info is None else
+            [helper.make_tensor_value_info(n, kinds[numpy.dtype(dtype)], shape)
              for n, (dtype, shape) in zip(node.output, outputs_info)])
         options = {}
         if "opset_version" in kwargs:
             options["opset_imports"] = [
                 helper.make_opsetid("", kwargs.pop("opset_version"))]
         model = helper.make_model(graph, **options)
+        if outputs_info is None:
+            model.graph.output.extend(inferred_outputs(model, node))
         return cls.prepare(model, device, **kwargs).run(arrays)
 
     @classmethod

@@ -9,8 +9,9 @@ const COLOURS = {
   dma0: "#4e79a7", dma1: "#6b93bd", dma2: "#8aadd0", dma3: "#a9c5e0", peload: "#b07aa1",
   pe: "#e15759", act: "#f28e2b", vec: "#59a14f", tcc: "#edc948", host: "#9c755f",
 };
-const STALLS = { drained: "#e3e6ea", fetch: "#8c6bb1", latency: "#76b7b2", "dram-busy": "#2f5d7c", "sb-busy": "#a8743c" };
-const WAITS = ["#9aa3ad", "#b3bac3", "#7f8a96", "#c8cdd4", "#6b7683", "#d0d4da", "#8d97a2", "#a6aeb8"];
+// Greys let the background through, so that they fit light and dark pages.
+const STALLS = { drained: "#6b768326", fetch: "#8c6bb1", latency: "#76b7b2", "dram-busy": "#2f5d7c", "sb-busy": "#a8743c" };
+const WAITS = ["b8", "80", "e0", "60", "ff", "4c", "9c", "70"].map(share => `#6b7683${share}`);
 
 const whole = value => Math.round(value).toLocaleString("en-US");
 const percent = share => `${(100 * share).toFixed(1)} %`;
@@ -32,6 +33,20 @@ function seconds(cycles, clock = RUN.clock_hz) {
   if (time >= 1) return `${time.toPrecision(4)} s`;
   return time >= 1e-3 ? `${(time * 1e3).toPrecision(4)} ms` : `${(time * 1e6).toPrecision(4)} µs`;
 }
+
+/// Round numbers from low to high, about `count` of them.
+function ticks(low, high, count) {
+  const rough = Math.max((high - low) / count, 1e-9), base = 10 ** Math.floor(Math.log10(rough));
+  const step = [1, 2, 5, 10].map(factor => factor * base).find(size => size >= rough) || 10 * base;
+  const list = [];
+  for (let value = Math.ceil(low / step) * step; value <= high + step * 1e-9; value += step) list.push(value);
+  return list;
+}
+
+/// The colour of a stall: its own, or a grey for a wait for another queue.
+const CAUSES = [...new Set(ENGINES.flatMap(name => Object.keys(RUN.engines[name].stall)))].sort();
+const WAITED = CAUSES.filter(cause => !STALLS[cause]);
+const stallColour = cause => STALLS[cause] || WAITS[Math.max(WAITED.indexOf(cause), 0) % WAITS.length];
 
 function element(tag, attributes = {}, ...children) {
   const node = document.createElement(tag);
@@ -63,8 +78,8 @@ function chart(svg) {
 
 function key(entries) {
   const list = element("div", { className: "key" });
-  for (const [name, colour] of entries)
-    list.append(element("span", {}, element("i", { style: `background:${colour}` }), name));
+  for (const [name, colour, about] of entries)
+    list.append(element("span", { title: about || "" }, element("i", { style: `background:${colour}` }), name));
   return list;
 }
 
@@ -89,19 +104,24 @@ function choose(node) {
   for (const listener of selection.listeners) listener(selection.node);
 }
 
-/// A table whose rows are objects. Columns: {title, value(row), text(row)?, cell(row)?, left?}.
+/// A table whose rows are objects. Columns: {title, value(row), text(row)?, cell(row)?, left?, wide?, about?}.
+/// `start` is the column that sorts at first, -1 for the order of the rows.
 function sortedTable(columns, rows, start, onRow) {
   const body = element("tbody");
   let order = { column: start, down: true };
   let filter = "";
   const table = element("table", {}, element("thead", {}, element("tr")), body);
+  const heads = [];
   function cellOf(column, row) {
     const content = column.cell ? column.cell(row) : (column.text || (r => `${column.value(r)}`))(row);
-    return element("td", { className: column.left ? "text" : "", title: column.left ? `${column.value(row)}` : "" },
+    return element("td", { className: column.wide ? "text wide" : column.left ? "text" : "", title: column.left ? `${column.value(row)}` : "" },
                    content);
   }
   function fill() {
-    const value = columns[order.column].value;
+    const value = order.column < 0 ? () => 0 : columns[order.column].value;
+    heads.forEach((head, index) => {
+      head.textContent = columns[index].title + (index !== order.column ? "" : order.down ? " \u25be" : " \u25b4");
+    });
     const compare = (a, b) => {
       const x = value(a), y = value(b);
       return typeof x === "string" ? x.localeCompare(y) : x - y;
@@ -115,14 +135,15 @@ function sortedTable(columns, rows, start, onRow) {
       return line;
     }));
   }
-  columns.forEach((column, index) => table.tHead.rows[0].append(element("th", {
-    className: column.left ? "text" : "",
+  columns.forEach((column, index) => heads.push(element("th", {
+    className: column.left ? "text" : "", title: `${column.about ? `${column.about}; ` : ""}click to sort`,
     onclick: () => {
       order = { column: index, down: order.column === index ? !order.down : !column.left };
       fill();
     },
-  }, column.title)));
-  const search = element("input", { placeholder: "filter", oninput: () => { filter = search.value.toLowerCase(); fill(); } });
+  })));
+  table.tHead.rows[0].append(...heads);
+  const search = element("input", { placeholder: "filter by text", oninput: () => { filter = search.value.toLowerCase(); fill(); } });
   fill();
   return element("div", {}, element("div", { className: "controls" }, search), element("div", { className: "scroll" }, table));
 }

@@ -2,7 +2,7 @@
 //
 // The planned operations as a graph, coloured by the cycles of their layers.
 
-/// Rows by longest path from the inputs, columns in order of appearance.
+/// Ranks by longest path from the inputs; those of one rank in order of appearance.
 function placeOps(ops) {
   const maker = new Map(ops.map((op, index) => [op.output, index]));
   const rows = [], place = [];
@@ -19,26 +19,35 @@ function placeOps(ops) {
 function graph() {
   const ops = DATA.plan ? DATA.plan.ops : [];
   if (!ops.length || ops.length > 4000) return;
-  const node = section("graph", "Graph", "Operations of the numeric plan from top to bottom; the redder, the more cycles their layer takes.");
+  const node = section("graph", "Graph", "Operations of the numeric plan from left to right; the redder, the more cycles their layer takes. Curves below are connections that skip operations.");
   const { rows, place } = placeOps(ops);
   const layers = new Map(RUN.nodes.map(layer => [layer.name, layer]));
   const most = Math.max(1, ...RUN.nodes.map(layer => layer.cycles));
-  const box = { width: 170, height: 34, gapX: 26, gapY: 26 };
+  const box = { width: 168, height: 34, gapX: 30, gapY: 22 };
   const widest = Math.max(...rows.map(row => row.length));
-  const width = widest * (box.width + box.gapX) + box.gapX, height = rows.length * (box.height + box.gapY) + box.gapY;
+  // Room below for the curves of connections that skip operations.
+  const reach = index => Math.max(0, ...place[index].sources.map(source => place[index].row - place[source].row - 1));
+  const room = Math.min(80, 14 * Math.max(...ops.map((_, index) => reach(index))));
+  const width = rows.length * (box.width + box.gapX) + box.gapX;
+  const inner = widest * (box.height + box.gapY) + box.gapY, height = inner + room;
   const corner = index => {
     const { row, column } = place[index];
-    const left = (width - rows[row].length * (box.width + box.gapX) + box.gapX) / 2;
-    return [left + column * (box.width + box.gapX), box.gapY + row * (box.height + box.gapY)];
+    const top = (inner - rows[row].length * (box.height + box.gapY) + box.gapY) / 2;
+    return [box.gapX + row * (box.width + box.gapX), top + column * (box.height + box.gapY)];
   };
   const svg = drawing("svg", { width, height, viewBox: `0 0 ${width} ${height}`, style: "max-width:none" });
   ops.forEach((op, index) => {
     const [x, y] = corner(index);
     for (const source of place[index].sources) {
       const [sx, sy] = corner(source);
+      const skipped = place[index].row - place[source].row - 1;
+      const from = [sx + box.width, sy + box.height / 2], to = [x, y + box.height / 2], half = box.gapX / 2;
+      const dip = Math.min(room, 14 * skipped) + Math.max(sy, y) + box.height;
       svg.append(drawing("path", {
-        d: `M${sx + box.width / 2} ${sy + box.height} C${sx + box.width / 2} ${y - 10} ${x + box.width / 2} ${sy + box.height + 10} ${x + box.width / 2} ${y}`,
-        fill: "none", stroke: "var(--soft)", "stroke-opacity": 0.6,
+        d: skipped < 1 ? `M${from} C${from[0] + half} ${from[1]} ${to[0] - half} ${to[1]} ${to}`
+          : `M${from} C${from[0] + half} ${from[1]} ${from[0]} ${dip} ${from[0] + box.gapX} ${dip} ` +
+            `L${to[0] - box.gapX} ${dip} C${to[0]} ${dip} ${to[0] - half} ${to[1]} ${to}`,
+        fill: "none", stroke: "var(--soft)", "stroke-opacity": 0.7,
       }));
     }
   });

@@ -2,6 +2,7 @@
 //
 // The page, from top to bottom.
 
+decodeTimeline();
 overview();
 engineBars();
 timeline();

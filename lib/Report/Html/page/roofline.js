@@ -30,10 +30,15 @@ function roofline() {
   const onCluster = layer => layer.engine === "tcu";
   const cluster = layers.some(onCluster) ? machine.sparse.tcus * machine.sparse.lanes : 0;
   const bottom = Math.min(peak / 1e3, ...points.map(p => p.y));
-  const size = { width: 900, height: 380, left: 60, right: 20, top: 16, foot: 40 };
+  const size = { width: 900, height: 380, left: 60, right: 20, top: 20, foot: 40 };
   const across = x => size.left + (size.width - size.left - size.right) * Math.log(x / low) / Math.log(high / low);
-  const down = y => size.top + (size.height - size.top - size.foot) * Math.log(1.4 * peak / y) / Math.log(1.4 * peak / bottom);
+  const down = y => size.top + (size.height - size.top - size.foot) * Math.log(2.2 * peak / y) / Math.log(2.2 * peak / bottom);
   const svg = drawing("svg", { width: size.width, height: size.height, viewBox: `0 0 ${size.width} ${size.height}` });
+  const grid = (x1, y1, x2, y2) => svg.append(drawing("line", { x1, y1, x2, y2, class: "grid" }));
+  for (let power = Math.ceil(Math.log10(low)); power <= Math.log10(high); ++power)
+    grid(across(10 ** power), size.top, across(10 ** power), size.height - size.foot);
+  for (let power = Math.ceil(Math.log10(bottom)); power <= Math.log10(peak); ++power)
+    grid(size.left, down(10 ** power), size.width - size.right, down(10 ** power));
   const roof = `${across(low)},${down(Math.max(bottom, low * rate))} ${across(ridge)},${down(peak)} ${across(high)},${down(peak)}`;
   svg.append(drawing("polyline", { points: roof, fill: "none", stroke: "var(--soft)", "stroke-width": 1.5 }));
   const label = (x, y, words, anchor = "start") => {
@@ -41,15 +46,21 @@ function roofline() {
     text.textContent = words;
     svg.append(text);
   };
-  label(across(high) - 4, down(peak) - 5, `array, ${whole(peak)} MACs per cycle`, "end");
+  // Circles on the roof reach above it.
+  label(across(high) - 4, down(peak) - 16, `array: ${whole(peak)} MACs per cycle`, "end");
   if (cluster) {
     const from = Math.max(low, cluster / rate);
     svg.append(drawing("line", { x1: across(from), y1: down(cluster), x2: across(high), y2: down(cluster),
                                  stroke: "var(--soft)", "stroke-dasharray": "5 4" }));
-    label(across(high) - 4, down(cluster) - 5, `sparse cluster, ${whole(cluster)} MACs per cycle`, "end");
+    label(across(high) - 4, down(cluster) - 5, `sparse cluster: ${whole(cluster)} MACs per cycle`, "end");
   }
-  label(across(low) + 24, down(Math.max(bottom, low * rate)) + 14, `DRAM, ${whole(rate)} bytes per cycle`);
-  label(size.left - 6, 12, "MACs per cycle", "start");
+  const start = [across(low), down(Math.max(bottom, low * rate))], end = [across(ridge), down(peak)];
+  const slope = drawing("text", {
+    "text-anchor": "middle", transform: `translate(${(start[0] + end[0]) / 2} ${(start[1] + end[1]) / 2}) ` +
+      `rotate(${Math.atan2(end[1] - start[1], end[0] - start[0]) * 180 / Math.PI}) translate(0 -14)` });
+  slope.textContent = `DRAM: ${whole(rate)} bytes per cycle`;
+  svg.append(slope);
+  label(size.left, 12, "MACs per cycle", "start");
   for (let power = Math.ceil(Math.log10(low)); power <= Math.log10(high); ++power)
     label(across(10 ** power), size.height - 22, decade(power), "middle");
   label(size.width / 2, size.height - 6, "MACs per byte of DRAM traffic", "middle");

@@ -4,6 +4,8 @@
 usage: browse.py FILE.html [SCREENSHOT.png]
 """
 
+import html
+import json
 import os
 import re
 import subprocess
@@ -21,9 +23,24 @@ def browse(path, *options):
     return done.stdout, done.stderr
 
 
+def stalls_add_up(dom):
+    """Whether the page's stalls of each engine are those of its report."""
+    data = json.loads(html.unescape(re.search(r'id="data">(.*?)</script>', dom, re.S).group(1)))
+    line, found = data["timeline"], {}
+    numbers = iter(line["stalls"])
+    for engine, _, _, cause, _, cycles in zip(*[numbers] * 6, strict=True):
+        key = line["engines"][engine], line["causes"][cause]
+        found[key] = found.get(key, 0) + cycles
+    # After its last instruction a queue is drained, which is no stall of an instruction.
+    return found == {(engine, cause): cycles for engine, entry in data["report"]["engines"].items()
+                     for cause, cycles in entry["stall"].items() if cause != "drained"}
+
+
 def main():
     dom, log = browse(sys.argv[1], "--dump-dom")
     print("sections:", *re.findall(r'<section id="([a-z]+)"', dom))
+    print("columns:", *re.findall(r"<th [^>]*>([^<]*?)(?: [\u25b4\u25be])?</th>", dom))
+    print("stalled cycles are those of the report:", stalls_add_up(dom))
     errors = [line for line in log.splitlines() if ":CONSOLE" in line]
     print(*errors, sep="\n", file=sys.stderr)
     print("errors:", len(errors))

@@ -10,8 +10,11 @@ ashlarc --nothing-like-it
 ashlarc --format=int8
 ashlarc --weights=fp16
 ashlarc --format=fp32
+ashlarc --format=mxfp6
+ashlarc --format=w=8,blok=16
 ashlarc --machine=a1-tini
 ashlarc --machine=b9
+ashlarc --machine=b9.yaml
 ashlarc --sparse=tiles
 ashlarc --compile-to=pln
 ashlarc --scale=rnmax

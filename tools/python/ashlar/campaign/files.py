@@ -4,8 +4,10 @@
 import errno
 import hashlib
 import json
+import mmap
 import os
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -22,16 +24,48 @@ def digest(value: Any) -> str:
     return hashlib.sha256(canonical(value)).hexdigest()
 
 
-def file_digest(path: Path | str) -> str:
-    """SHA-256 of a file."""
-    sha = hashlib.sha256()
+_known: dict[tuple[Path, str], tuple[tuple[int, ...], Any]] = {}
+
+
+def remembered(path: Path | str, what: str, find: Callable[[Path], Any]) -> Any:
+    """`find(path)`, once for as long as the file stays as it is: one command that
+    makes a plan and computes it would read models and tools twice."""
+    path = Path(path)
     try:
-        with open(path, "rb") as stream:
-            while block := stream.read(1 << 20):
-                sha.update(block)
+        found = path.stat()
+        state = (found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns)
+        key = (path.absolute(), what)
+        if key not in _known or _known[key][0] != state:
+            _known[key] = (state, find(path))
+        return _known[key][1]
     except OSError as error:
         raise malformed(f"{path}: {error.strerror}") from None
+
+
+def file_digest(path: Path | str) -> str:
+    """SHA-256 of a file."""
+    return remembered(path, "digest", _read_digest)
+
+
+def _read_digest(path: Path) -> str:
+    sha = hashlib.sha256()
+    with open(path, "rb") as stream:
+        while block := stream.read(1 << 20):
+            sha.update(block)
     return sha.hexdigest()
+
+
+def mentions(path: Path | str, word: bytes) -> bool:
+    """Whether a file contains a word."""
+    return remembered(path, f"mentions {word!r}", lambda path: _find(path, word))
+
+
+def _find(path: Path, word: bytes) -> bool:
+    with open(path, "rb") as stream:
+        if os.fstat(stream.fileno()).st_size == 0:
+            return False
+        with mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ) as data:
+            return data.find(word) >= 0
 
 
 def _named(path: Path, data: bytes) -> None:
@@ -72,6 +106,19 @@ def _nameless(path: Path, data: bytes) -> bool:
     return True
 
 
+def make_folder(path: Path) -> None:
+    """Makes a folder and those above it; that it is there already is no error."""
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise _unwritable(path, error) from None
+
+
+def _unwritable(path: Path, error: OSError) -> Failure:
+    full = error.errno in (errno.ENOSPC, errno.EFBIG, errno.EDQUOT)
+    return Failure(Exit.CAPACITY if full else Exit.MALFORMED, f"{path}: cannot be written: {error.strerror}")
+
+
 def write_whole(path: Path | str, data: bytes) -> None:
     """Writes a file so that a reader, or a crash, sees the old one or the new one.
 
@@ -79,13 +126,11 @@ def write_whole(path: Path | str, data: bytes) -> None:
     """
     path = Path(path)
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
+        make_folder(path.parent)
         if path.exists() or not _nameless(path, data):
             _named(path, data)
     except OSError as error:
-        full = error.errno in (errno.ENOSPC, errno.EFBIG, errno.EDQUOT)
-        raise Failure(Exit.CAPACITY if full else Exit.MALFORMED,
-                      f"{path}: cannot be written: {error.strerror}") from None
+        raise _unwritable(path, error) from None
 
 
 def write_json(path: Path | str, value: Any) -> None:

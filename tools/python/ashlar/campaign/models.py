@@ -4,7 +4,7 @@
 from pathlib import Path
 
 from .errors import malformed
-from .files import digest, file_digest
+from .files import digest, file_digest, mentions
 
 
 def external_files(path: Path) -> list[Path]:
@@ -27,7 +27,7 @@ def model_digest(path: Path) -> str:
     first = file_digest(path)
     # A model whose weights are inside needs no look at its graph; only then a
     # word of the format is missing from its bytes.
-    if b"location" not in path.read_bytes():
+    if not mentions(path, b"location"):
         return first
     others = external_files(path)
     return digest([first, *map(file_digest, others)]) if others else first

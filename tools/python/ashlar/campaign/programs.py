@@ -6,7 +6,7 @@ import threading
 from collections.abc import Sequence
 from pathlib import Path
 
-from .files import digest, read_json, write_json, write_whole
+from .files import digest, make_folder, read_json, write_json
 from .toolbox import Toolbox
 
 FOLDER = "programs"
@@ -45,11 +45,13 @@ class Programs:
 
     def _make(self, program: Path, figures: Path, arguments: Sequence[str], folder: Path,
               hidden: dict[str, str], threads: int) -> None:
+        make_folder(self.folder)
         with tempfile.TemporaryDirectory(prefix="ashlar-") as scratch:
-            made, report = Path(scratch, "program.ash"), Path(scratch, "compile.json")
-            self.tools.run("ashlarc", [*arguments, "-o", str(made), f"--report={report}",
-                                       f"--threads={threads}"], folder, {**hidden, scratch + "/": ""})
+            report = Path(scratch, "compile.json")
+            # The tool's files appear whole or not at all, as ours do.
+            self.tools.run("ashlarc", [*arguments, "-o", str(program), f"--report={report}",
+                                       f"--threads={threads}"], folder,
+                           {**hidden, scratch + "/": "", str(program): "program.ash"})
             said = read_json(report)
-            write_whole(program, made.read_bytes())
         # Last: a program without figures is made again.
         write_json(figures, {key: said[key] for key in MEASURES if key in said})

@@ -54,7 +54,7 @@ def read_yaml(path: Path | str) -> dict:
     except OSError as error:
         raise malformed(f"{path}: {error.strerror}") from None
     except UnicodeDecodeError:
-        raise malformed(f"{path}: not UTF-8 text") from None
+        raise malformed(f"{path}: not UTF-8 text, expected YAML") from None
     except yaml.YAMLError as error:
         raise malformed(f"{path}: {' '.join(str(error).split())}") from None
     except RecursionError:

@@ -62,7 +62,10 @@ class Plan:
 
 def read_plan(path: Path | str, kind: str) -> Plan:
     """A plan file of this kind; refused if anybody has changed it."""
-    value = read_json(path)
+    try:
+        value = read_json(path)
+    except Failure as error:
+        raise Failure(error.code, f"{error}; expected a file that the sub-command plan wrote") from None
     if not isinstance(value, dict) or value.get("kind") != kind:
         raise malformed(f"{path}: expected a file of the sub-command plan ({kind})")
     if value.get("schema") != SCHEMA:

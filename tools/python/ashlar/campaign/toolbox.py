@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from .errors import Exit, Failure, malformed, usage
+from .errors import Exit, Failure, usage
 from .files import file_digest
 
 NAMES = ("ashlarc", "ashlar-run", "ashlar-reference")
@@ -27,24 +27,10 @@ class Toolbox:
     running: set = field(default_factory=set)
     stopped: bool = False
     lock: threading.Lock = field(default_factory=threading.Lock)
-    known: dict[Path, tuple[tuple[int, ...], str]] = field(default_factory=dict)
 
     def digests(self) -> dict[str, str]:
         """The SHA-256 of every tool: a result belongs to the tools that made it."""
-        return {name: self._digest(self.folder / name) for name in NAMES}
-
-    def _digest(self, path: Path) -> str:
-        """That of one tool. A file is read again only if it has changed: a plan
-        that is made and computed by one command would read 40 MB twice."""
-        try:
-            found = path.stat()
-        except OSError as error:
-            raise malformed(f"{path}: {error.strerror}") from None
-        state = (found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns)
-        before = self.known.get(path)
-        if before is None or before[0] != state:
-            before = self.known[path] = (state, file_digest(path))
-        return before[1]
+        return {name: file_digest(self.folder / name) for name in NAMES}
 
     def run(self, name: str, arguments: Sequence[str], folder: Path | str,
             hidden: dict[str, str] | None = None) -> str:
@@ -97,6 +83,8 @@ def find_toolbox(folder: str | None, command: str) -> Toolbox:
         beside,
         *([Path(os.environ["ASHLAR_BUILD"], "bin")] if os.environ.get("ASHLAR_BUILD") else []),
         *([Path(on_path).parent] if on_path else []),
+        # The prefix that the package is installed in, or a checkout.
+        *(parent / "bin" for parent in Path(__file__).resolve().parents[4:6]),
         Path(__file__).resolve().parents[4] / "build" / "bin",
     ]
     for candidate in candidates:

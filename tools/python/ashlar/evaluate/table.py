@@ -136,6 +136,8 @@ def as_text(merged: Merged, rows: list[dict]) -> str:
                           for i, (cell, width) in enumerate(zip(line, widths, strict=True))).rstrip() + "\n"
     body = merged.plan.body
     text += f"{len(merged.kept)} samples evaluated"
+    if body["samples"]["labels"] is None and not body["samples"]["boxes"]:
+        text += ", without labels: no accuracy, only agreement with fp32"
     if body["calibration"]:
         text += f", {len(body['calibration'])} others calibrate"
     text += "; cycles, time and energy of a run"

@@ -17,7 +17,7 @@ from .config import read_sweep
 from .execute import Executor, check_files
 from .expand import KIND, make_plan
 from .plots import available, draw, warm_up
-from .table import as_csv, as_text, make_rows
+from .table import as_csv, as_text, make_rows, row_names
 
 TABLE = ("table.csv", "table.json")
 
@@ -66,17 +66,22 @@ class Sweep(Campaign):
         numbers = {point["id"]: index for index, point in enumerate(plan.points)}
         yield Job(Executor(plan, tools, results), lambda point: names[numbers[point["id"]]])
 
-    def report(self, plan: Plan, results: list[dict], out: Path, options: SimpleNamespace) -> int:
+    def write(self, plan: Plan, results: list[dict], out: Path, plots: bool) -> tuple[list[dict], list[str]]:
+        """Writes table and plots; the rows, and the names of the plots."""
         rows = make_rows(plan, results)
         write_whole(out / TABLE[0], as_csv(rows))
         write_json(out / TABLE[1], {"schema_version": 1, "kind": "sweep", "name": plan.body["name"], "rows": rows})
-        plots = not options.no_plots
         drawn = []
         if plots and available():
             for plot in plan.body["plots"]:
                 name = f"{plot['y']}-{plot['x']}.svg"
-                write_whole(out / name, draw(plot, rows))
+                write_whole(out / name, draw(plot, rows, row_names(plan)))
                 drawn.append(name)
+        return rows, drawn
+
+    def report(self, plan: Plan, results: list[dict], out: Path, options: SimpleNamespace) -> int:
+        plots = not options.no_plots
+        rows, drawn = self.write(plan, results, out, plots)
         sys.stdout.write(as_text(rows, plan.body["left_out"]))
         sys.stdout.write(f"written to {out}: {', '.join([*TABLE, *drawn])}\n")
         if plots and not available():

@@ -173,7 +173,12 @@ DEFAULT_PLOTS = [{"x": "area_mm2", "y": "cycles"}, {"x": "energy_uj", "y": "cycl
 
 def read_sweep(path: Path | str) -> Sweep:
     """The sweep of a YAML file; every mistake in it is an error that names it."""
-    value = read_yaml(path)
+    return make_sweep(read_yaml(path), path)
+
+
+def make_sweep(value: dict, path: Path | str) -> Sweep:
+    """The sweep of what a YAML file would say; `path` is the name in errors, and
+    files are relative to its folder."""
     try:
         return _sweep(value, Path(path))
     except Exception as error:

@@ -64,6 +64,12 @@ def make_rows(plan: Plan, results: list[dict]) -> list[dict[str, Any]]:
     return rows
 
 
+def row_names(plan: Plan) -> list[str]:
+    """What each row is besides its model: its machine, and the options that vary."""
+    return [", ".join([row["machine"], *(f"{key}={value}" for key, value in row["options"].items())])
+            for row in plan.body["rows"]]
+
+
 def columns(rows: list[dict]) -> list[str]:
     """The columns that a plan's table will have, before anything is computed."""
     varied = _union([*(row["options"] for row in rows), *(row["parameters"] for row in rows)])
