@@ -297,6 +297,16 @@ def second_output_of_an_optional(folder):
 
 
 @case
+def sequence_of_nothing(folder):
+    return model([helper.make_node("SequenceConstruct", ["x", ""], ["y"])], opset=18)
+
+
+@case
+def attribute_of_a_sequence(folder):
+    return model([helper.make_node("SequenceConstruct", ["x"], ["y"], axis=1)], opset=18)
+
+
+@case
 def inputs_left_out_at_the_end(folder):
     return model([helper.make_node("Relu", ["x", ""], ["y"])])
 

@@ -10,6 +10,7 @@ using namespace ashlar;
 using namespace ashlar::frontend;
 using llvm::Error;
 using llvm::Expected;
+using llvm::StringRef;
 
 namespace {
 
@@ -36,6 +37,9 @@ Expected<Names> firstList(FlowNode &n) {
 }
 
 Error construct(FlowNode &n) {
+  for (size_t i = 0; i < n.flat().inputs.size(); ++i)
+    if (Expected<std::string> tensor = n.input(i); !tensor)
+      return tensor.takeError();
   n.setList(0, n.flat().inputs);
   return Error::success();
 }
@@ -201,6 +205,21 @@ Error getElement(FlowNode &n) {
   return n.setAlias(0, *value);
 }
 
+/// The first attribute that ONNX does not define for an operator on lists, or
+/// empty.
+StringRef unknownAttribute(const FlatNode &node) {
+  const auto known = llvm::StringSwitch<std::vector<StringRef>>(node.op)
+                         .Case("ConcatFromSequence", {"axis", "new_axis"})
+                         .Case("SplitToSequence", {"axis", "keepdims"})
+                         .Case("SequenceEmpty", {"dtype"})
+                         .Case("Optional", {"type"})
+                         .Default({});
+  for (const onnx::AttributeProto *attribute : node.attributes)
+    if (!llvm::is_contained(known, attribute->name()))
+      return attribute->name();
+  return {};
+}
+
 } // namespace
 
 Error ashlar::frontend::runList(FlowNode &n) {
@@ -219,6 +238,11 @@ Error ashlar::frontend::runList(FlowNode &n) {
                         .Case("OptionalGetElement", getElement)
                         .Case("Identity", optional)
                         .Default(nullptr);
+  if (StringRef name = unknownAttribute(n.flat()); rule && !name.empty())
+    return makeError(ErrorClass::Unsupported,
+                     "attribute '{}' is not understood for {} of operator set "
+                     "{}",
+                     printable(name), n.flat().op, n.flat().opset);
   if (rule)
     return rule(n);
   return makeError(ErrorClass::Unsupported,
