@@ -53,6 +53,8 @@ const std::vector<OperatorRow> &ashlar::frontend::operatorTable() {
                         contribNormalizationRows,
                         contribProductRows,
                         cachedAttentionRows,
+                        diffusionRows,
+                        fusionRows,
                         packedAttentionRows,
                         packedWeightRows,
                         qlinearRows,

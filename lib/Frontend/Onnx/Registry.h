@@ -64,6 +64,8 @@ std::vector<OperatorRow> contribActivationRows();
 std::vector<OperatorRow> contribNormalizationRows();
 std::vector<OperatorRow> contribProductRows();
 std::vector<OperatorRow> cachedAttentionRows();
+std::vector<OperatorRow> diffusionRows();
+std::vector<OperatorRow> fusionRows();
 std::vector<OperatorRow> packedAttentionRows();
 std::vector<OperatorRow> packedWeightRows();
 std::vector<OperatorRow> qlinearRows();

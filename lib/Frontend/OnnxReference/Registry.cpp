@@ -41,6 +41,8 @@ const std::vector<EvaluatorRow> &onnxref::evaluatorTable() {
                         randomEvaluators,
                         contribEvaluators,
                         cachedAttentionEvaluators,
+                        diffusionEvaluators,
+                        fusionEvaluators,
                         packedAttentionEvaluators,
                         contribQuantisedEvaluators,
                         quarkEvaluators})

@@ -66,6 +66,8 @@ std::vector<EvaluatorRow> randomEvaluators();
 // Operators of other domains.
 std::vector<EvaluatorRow> contribEvaluators();
 std::vector<EvaluatorRow> cachedAttentionEvaluators();
+std::vector<EvaluatorRow> diffusionEvaluators();
+std::vector<EvaluatorRow> fusionEvaluators();
 std::vector<EvaluatorRow> packedAttentionEvaluators();
 std::vector<EvaluatorRow> contribQuantisedEvaluators();
 std::vector<EvaluatorRow> quarkEvaluators();

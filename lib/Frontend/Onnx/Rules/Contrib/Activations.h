@@ -13,6 +13,9 @@ namespace ashlar::frontend {
 /// name them; x itself for an empty name.
 Value activate(Node &n, Value x, StringRef name, ArrayRef<double> parameters);
 
+/// \p x plus a bias along its last axis; \p x itself without one.
+Value withBias(Node &n, Value x, Value bias);
+
 } // namespace ashlar::frontend
 
 #endif // ASHLAR_LIB_FRONTEND_ONNX_RULES_CONTRIB_ACTIVATIONS_H
