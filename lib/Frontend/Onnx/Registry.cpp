@@ -54,6 +54,7 @@ const std::vector<OperatorRow> &ashlar::frontend::operatorTable() {
                         contribProductRows,
                         cachedAttentionRows,
                         diffusionRows,
+                        embeddingRows,
                         fusionRows,
                         packedAttentionRows,
                         packedWeightRows,

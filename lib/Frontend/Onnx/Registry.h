@@ -65,6 +65,7 @@ std::vector<OperatorRow> contribNormalizationRows();
 std::vector<OperatorRow> contribProductRows();
 std::vector<OperatorRow> cachedAttentionRows();
 std::vector<OperatorRow> diffusionRows();
+std::vector<OperatorRow> embeddingRows();
 std::vector<OperatorRow> fusionRows();
 std::vector<OperatorRow> packedAttentionRows();
 std::vector<OperatorRow> packedWeightRows();

@@ -42,7 +42,10 @@ const std::vector<EvaluatorRow> &onnxref::evaluatorTable() {
                         contribEvaluators,
                         cachedAttentionEvaluators,
                         diffusionEvaluators,
+                        embeddingEvaluators,
                         fusionEvaluators,
+                        packedWeightEvaluators,
+                        quantisedLstmEvaluators,
                         packedAttentionEvaluators,
                         contribQuantisedEvaluators,
                         quarkEvaluators})

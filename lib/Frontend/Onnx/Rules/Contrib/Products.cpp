@@ -12,6 +12,18 @@ using namespace ashlar;
 using namespace ashlar::frontend;
 using namespace ashlar::nn;
 
+Value ashlar::frontend::scaledSums(Node &n, Value sums, Value left, Value right,
+                                   Value bias) {
+  if (!sums || !left || !right)
+    return nullptr;
+  const Shape shape(shapeOf(sums));
+  Value scale = n.binary<MulOp>(
+      spread(n, n.cast(left, f32Of(n)), -2, shape, "the scale of A"),
+      spread(n, n.cast(right, f32Of(n)), -1, shape, "the scale of B"));
+  Value y = n.binary<MulOp>(n.cast(sums, f32Of(n)), scale);
+  return bias ? n.binary<AddOp>(y, bias) : y;
+}
+
 namespace {
 
 /// The last two axes exchanged; a vector stays.
@@ -109,18 +121,6 @@ void fusedGemm(Node &n) {
   if (n.hasInput(2))
     y = n.binary<AddOp>(y, scaled(n, n.input(2), beta));
   n.setOutput(0, activate(n, y, n.getString("activation", ""), parameters));
-}
-
-/// Exact sums of integers times both scales, plus a bias.
-Value scaledSums(Node &n, Value sums, Value left, Value right, Value bias) {
-  if (!sums || !left || !right)
-    return nullptr;
-  const Shape shape(shapeOf(sums));
-  Value scale = n.binary<MulOp>(
-      spread(n, n.cast(left, f32Of(n)), -2, shape, "the scale of A"),
-      spread(n, n.cast(right, f32Of(n)), -1, shape, "the scale of B"));
-  Value y = n.binary<MulOp>(n.cast(sums, f32Of(n)), scale);
-  return bias ? n.binary<AddOp>(y, bias) : y;
 }
 
 void matmulIntegerToFloat(Node &n) {
