@@ -44,6 +44,8 @@ const std::vector<EvaluatorRow> &onnxref::evaluatorTable() {
                         diffusionEvaluators,
                         embeddingEvaluators,
                         fusionEvaluators,
+                        gatedDeltaNetEvaluators,
+                        positionEvaluators,
                         packedWeightEvaluators,
                         quantisedLstmEvaluators,
                         packedAttentionEvaluators,

@@ -69,6 +69,8 @@ std::vector<EvaluatorRow> cachedAttentionEvaluators();
 std::vector<EvaluatorRow> diffusionEvaluators();
 std::vector<EvaluatorRow> embeddingEvaluators();
 std::vector<EvaluatorRow> fusionEvaluators();
+std::vector<EvaluatorRow> gatedDeltaNetEvaluators();
+std::vector<EvaluatorRow> positionEvaluators();
 std::vector<EvaluatorRow> packedWeightEvaluators();
 std::vector<EvaluatorRow> quantisedLstmEvaluators();
 std::vector<EvaluatorRow> packedAttentionEvaluators();

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Attention of com.microsoft with caches of keys and values, and its rotary
-// positions.
+// Attention of com.microsoft with caches of keys and values.
 
 #include "../Attention/Heads.h"
 #include "../Attention/Unread.h"
@@ -303,51 +302,6 @@ void groupQueryAttention(Node &n) {
     cutScores(n, total);
 }
 
-/// Positions of com.microsoft's RotaryEmbedding: one for each token, or that of
-/// the first.
-Value rotaryPositions(Node &n, Value given, int64_t batch, int64_t length) {
-  if (!given)
-    return nullptr;
-  Value positions = n.cast(given, n.indexType());
-  if (elementCount(shapeOf(given)) == 1 && rankOf(given) < 2)
-    return n.broadcast(n.binary<AddOp>(n.reshape(positions, {1, 1}),
-                                       n.iota(length, 1, 2, n.indexType())),
-                       {batch, length});
-  return n.reshape(positions, {batch, length});
-}
-
-void contribRotary(Node &n) {
-  Value x = n.input(0), cosines = n.input(2), sines = n.input(3);
-  const bool interleaved = n.getInt("interleaved", 0) != 0;
-  int64_t heads = n.getInt("num_heads", 0);
-  const int64_t rotated = n.getInt("rotary_embedding_dim", 0);
-  n.ignore("scale");              // Not used by its definition.
-  n.ignore("is_packed_batching"); // Positions say where a sequence begins.
-  if (n.failed() || !x || !cosines || !sines)
-    return;
-  const Shape given(shapeOf(x));
-  const int64_t half = shapeOf(cosines).back();
-  if (heads == 0 && given.size() == 3 && rotated == 0 && half > 0)
-    heads = given[2] / (2 * half);
-  x = given.size() == 4 ? swapped(n, x) : apart(n, x, heads);
-  if (n.failed())
-    return;
-  const Shape shape(shapeOf(x));
-  if (rankOf(cosines) != 2 || shapeOf(cosines) != shapeOf(sines) ||
-      2 * half > shape[3] || (rotated != 0 && rotated != 2 * half)) {
-    n.malformed("tables {} and {} for heads of {}, rotary_embedding_dim {}",
-                typeText(cosines), typeText(sines), shape[3], rotated);
-    return;
-  }
-  Value positions = rotaryPositions(n, n.input(1), shape[0], shape[1]);
-  Value turned = turnHeads(
-      n, x, tableRows(n, cosines, positions, shape[0], shape[1]),
-      tableRows(n, sines, positions, shape[0], shape[1]), interleaved);
-  if (turned)
-    n.setOutput(0, given.size() == 4 ? swapped(n, turned)
-                                     : n.reshape(turned, given));
-}
-
 /// \p x [batch, length, heads * size] or [batch, length, heads, size] with its
 /// part of the bias of all projections, which begins at \p start.
 Value biased(Node &n, Value x, Value bias, int64_t start) {
@@ -526,11 +480,6 @@ std::vector<OperatorRow> ashlar::frontend::cachedAttentionRows() {
        {1},
        decoderAttention,
        "as MultiHeadAttention; no beams that share a cache",
-       domain},
-      {"RotaryEmbedding",
-       {1},
-       contribRotary,
-       "products with rows of the tables; positions may be known at run time",
        domain},
   };
 }
