@@ -22,50 +22,126 @@ int64_t bitsAt(const Tensor &bytes, int64_t row, int64_t bit, int64_t bits) {
   return value;
 }
 
-void matmulNBits(Call &call) {
-  const int64_t depth = call.getInt("K", 0), columns = call.getInt("N", 0),
-                bits = call.getInt("bits", 4),
+/// The matrix [K, columns] of packed numbers at operand `at`, with scales in
+/// the next, and zero points and blocks where they are named.
+Tensor packedMatrix(Call &call, size_t at, int64_t columns, size_t zeroAt,
+                    size_t groupAt) {
+  const int64_t depth = call.getInt("K", 0), bits = call.getInt("bits", 4),
                 size = call.getInt("block_size", 32);
   if (!call.require(depth > 0 && columns > 0 && bits > 0 && bits <= 8 &&
-                        size > 0,
+                        size > 0 && call.has(at) && call.has(at + 1),
                     "sizes are not positive"))
-    return;
+    return {};
   const int64_t blocks = (depth + size - 1) / size, row = (size * bits + 7) / 8,
                 zeros = (blocks * bits + 7) / 8;
-  const Tensor &packed = call.operand(1), &scales = call.operand(2);
-  const bool numbers = call.has(3) && call.operand(3).isFloat();
+  const Tensor &packed = call.operand(at), &scales = call.operand(at + 1);
+  const bool numbers = call.has(zeroAt) && call.operand(zeroAt).isFloat();
   if (!call.require(
           packed.size() == columns * blocks * row &&
               scales.size() == columns * blocks &&
-              (!call.has(3) || call.operand(3).size() ==
-                                   columns * (numbers ? blocks : zeros)) &&
-              (!call.has(4) || call.operand(4).size() >= depth),
+              (!call.has(zeroAt) || call.operand(zeroAt).size() ==
+                                        columns * (numbers ? blocks : zeros)) &&
+              (!call.has(groupAt) || call.operand(groupAt).size() >= depth),
           "operands do not have the sizes of their attributes"))
-    return;
+    return {};
   Tensor w(ElementType::F32, {depth, columns});
   for (int64_t c = 0; c < columns; ++c)
     for (int64_t k = 0; k < depth; ++k) {
-      const int64_t own = k / size,
-                    block = call.has(4) ? call.operand(4).ints[k] : own;
+      const int64_t own = k / size, block = call.has(groupAt)
+                                                ? call.operand(groupAt).ints[k]
+                                                : own;
       if (!call.require(block >= 0 && block < blocks, "there is no such block"))
-        return;
+        return {};
       double zero = std::ldexp(1.0, static_cast<int>(bits) - 1);
       if (numbers)
-        zero = call.operand(3).floats[c * blocks + block];
-      else if (call.has(3))
+        zero = call.operand(zeroAt).floats[c * blocks + block];
+      else if (call.has(zeroAt))
         zero = static_cast<double>(
-            bitsAt(call.operand(3), c * zeros, block * bits, bits));
+            bitsAt(call.operand(zeroAt), c * zeros, block * bits, bits));
       const auto q = static_cast<double>(
           bitsAt(packed, (c * blocks + own) * row, k % size * bits, bits));
       w.floats[k * columns + c] =
           (q - zero) * scales.floats[c * blocks + block];
     }
-  reference::roundToType(w, call.operand(0).type);
-  Tensor y = multiplyMatrices(call, call.operand(0), w);
-  if (!call.failed() && call.has(5))
-    y = zip(call, y, call.operand(5), y.type,
+  return w;
+}
+
+/// x times the numbers of a matrix, which are of its type, and a bias.
+Tensor biasedProduct(Call &call, const Tensor &x, Tensor w, size_t biasAt) {
+  if (call.failed())
+    return {};
+  reference::roundToType(w, x.type);
+  Tensor y = multiplyMatrices(call, x, w);
+  if (!call.failed() && call.has(biasAt))
+    y = zip(call, y, call.operand(biasAt), y.type,
             [](auto p, auto q) { return p + q; });
-  call.setResult(0, std::move(y));
+  return y;
+}
+
+constexpr size_t kNowhere = ~size_t(0);
+
+void matmulNBits(Call &call) {
+  Tensor w = packedMatrix(call, 1, call.getInt("N", 0), 3, 4);
+  call.setResult(0, biasedProduct(call, call.operand(0), std::move(w), 5));
+}
+
+/// Operand 0 with the residual, and x / sqrt(mean of squares + epsilon) * scale
+/// where there is a scale.
+Tensor normalisedInput(Call &call, size_t sumAt) {
+  Tensor x = call.operand(0);
+  const double epsilon = call.getFloat("epsilon", 1e-5f);
+  if (call.has(1)) {
+    x = zip(call, x, call.operand(1), x.type,
+            [](auto p, auto q) { return p + q; });
+    call.setResult(sumAt, x);
+  }
+  if (call.failed() || !call.has(2))
+    return x;
+  const Tensor &scale = call.operand(2);
+  const int64_t width = scale.size();
+  if (!call.require(width > 0 && rankOf(x) > 0 && x.shape.back() == width,
+                    "the scale does not fit"))
+    return x;
+  for (int64_t first = 0; first < x.size(); first += width) {
+    double squares = 0;
+    for (int64_t i = 0; i < width; ++i)
+      squares += x.floats[first + i] * x.floats[first + i];
+    for (int64_t i = 0; i < width; ++i)
+      x.floats[first + i] *=
+          scale.floats[i] /
+          std::sqrt(squares / static_cast<double>(width) + epsilon);
+  }
+  return x;
+}
+
+void matmulNBitsMlp(Call &call) {
+  const std::string name = call.getString("activation", "");
+  const Tensor x = normalisedInput(call, 1);
+  const int64_t columns = call.getInt("N", 0);
+  Tensor gate = biasedProduct(
+             call, x, packedMatrix(call, 3, columns, kNowhere, kNowhere), 5),
+         up = biasedProduct(
+             call, x, packedMatrix(call, 6, columns, kNowhere, kNowhere), 8);
+  if (call.failed())
+    return;
+  for (int64_t i = 0; i < gate.size(); ++i) {
+    const double g = gate.floats[i];
+    up.floats[i] *= name == "silu"   ? g / (1 + std::exp(-g))
+                    : name == "gelu" ? g / 2 * std::erfc(-g / std::sqrt(2.0))
+                                     : std::max(g, 0.0);
+  }
+  call.setResult(0, std::move(up));
+}
+
+void matmulNBitsQkv(Call &call) {
+  const Tensor x = normalisedInput(call, 3);
+  for (size_t i = 0; i < 3 && !call.failed(); ++i) {
+    const int64_t columns = call.getInt(i == 0 ? "Nq" : "Nkv", 0);
+    call.setResult(i, biasedProduct(call, x,
+                                    packedMatrix(call, 3 + 3 * i, columns,
+                                                 kNowhere, kNowhere),
+                                    5 + 3 * i));
+  }
 }
 
 /// What a code of 4 bits stands for: a float of one bit of fraction with a
@@ -203,6 +279,8 @@ std::vector<EvaluatorRow> onnxref::packedWeightEvaluators() {
   constexpr Continuity smooth = Continuity::Smooth;
   return {
       {"MatMulNBits", {1}, 3, matmulNBits, smooth, domain},
+      {"MatMulNBitsMlp", {1}, 1, matmulNBitsMlp, smooth, domain},
+      {"MatMulNBitsQkv", {1}, 1, matmulNBitsQkv, smooth, domain},
       {"MatMulBnb4", {1}, 3, matmulBnb4, smooth, domain},
       {"GatherBlockQuantized", {1}, 3, gatherBlockQuantized, smooth, domain},
   };
