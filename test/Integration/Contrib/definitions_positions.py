@@ -6,7 +6,7 @@ import math
 import numpy as np
 
 from definitions import Case
-from definitions_fusions import sigmoid, silu
+from definitions_fusions import sigmoid, silu, softmax
 
 
 def bucket(offset, count, farthest, both_ways):
@@ -150,6 +150,32 @@ def packed_net(q, k, v, decay, state):
             states[-1].transpose(0, 1, 3, 2))
 
 
+def sparse(layouts, block, start, tables=False):
+    """Attention to the keys of a buffer in the blocks of each head's layout."""
+    def fn(q, k, v, past_k, past_v, cosines=None, sines=None):
+        heads, groups = q.shape[2] // 8, k.shape[2] // 8
+        q, k, v = heads_of(q, heads), heads_of(k, groups), heads_of(v, groups)
+        length = q.shape[2]
+        rows = np.arange(start, start + length)
+        if tables:
+            turn = rotated([0] * 4, False)
+            at = np.broadcast_to(rows, (3, 1, length))
+            q, k = (turn(x, at, cosines, sines) for x in (q, k))
+        keys, values = past_k.copy(), past_v.copy()
+        keys[:, :, rows], values[:, :, rows] = k, v
+        read = np.array([[[j <= i and j // block in layouts[h % len(layouts)][
+            i // block] for j in range(keys.shape[2])] for i in rows]
+                         for h in range(heads)])
+        scores = q @ np.repeat(keys, heads // groups, 1).transpose(0, 1, 3, 2)
+        weights = softmax(np.where(read, scores / np.sqrt(8), -np.inf))
+        y = weights @ np.repeat(values, heads // groups, 1)
+        return joined(y), keys, values
+    return fn
+
+
+FIRST = [[0], [0, 1], [1, 2], [1, 2, 3]]
+SECOND = [[0], [0, 1], [0, 1, 2], [0, 2, 3]]
+
 ROTARY = """(float[2,2,3,14] x, int64[3,2,3] p, float[9,6] c, float[9,6] s)
 => (float[2,2,3,14] y)
 { y = com.microsoft.MRotaryEmbedding<mrope_section = [2, 3, 1], %s>(
@@ -210,4 +236,24 @@ CASES = [
 <int32[3] o = {0, 3, 6}>
 { y, t = com.microsoft.GatedDeltaNet<update_rule = "gated", scale = 0.7>(
       q, k, v, o, d, , s) }""", packed_net, d=(-2, 0)),
+    Case("sparse_attention_of_a_prompt", """
+(float[1,40,16] q, float[1,40,8] k, float[1,40,8] v, float[1,1,64,8] p,
+ float[1,1,64,8] u) => (float[1,40,16] y, float[1,1,64,8] kc,
+                        float[1,1,64,8] vc)
+<int32[1,5] r = {0,1,3,5,8}, int32[1,9] c = {0,0,1,1,2,1,2,3,-1},
+ int32 t = {40}, int32[1] n = {40}>
+{ y, kc, vc = com.microsoft.SparseAttention<num_heads = 2, kv_num_heads = 1,
+      sparse_block_size = 16>(q, k, v, p, u, r, c, t, n) }""",
+         sparse([FIRST], 16, 0)),
+    Case("sparse_attention_of_a_token", """
+(float[1,1,32] q, float[1,1,16] k, float[1,1,16] v, float[1,2,64,8] p,
+ float[1,2,64,8] u, float[64,4] cos, float[64,4] sin)
+=> (float[1,1,32] y, float[1,2,64,8] kc, float[1,2,64,8] vc)
+<int32[2,5] r = {0,1,3,5,8,0,1,3,6,9},
+ int32[2,9] c = {0,0,1,1,2,1,2,3,-1,0,0,1,0,1,2,0,2,3}, int32 t = {50},
+ int32[1] n = {50}>
+{ y, kc, vc = com.microsoft.SparseAttention<num_heads = 4, kv_num_heads = 2,
+      sparse_block_size = 16, do_rotary = 1>(q, k, v, p, u, r, c, t, n, cos,
+                                             sin) }""",
+         sparse([FIRST, SECOND], 16, 49, True)),
 ]

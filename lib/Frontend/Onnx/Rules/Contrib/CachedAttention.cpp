@@ -4,6 +4,7 @@
 
 #include "../Attention/Heads.h"
 #include "../Attention/Unread.h"
+#include "SparseLayouts.h"
 
 #include "lib/Frontend/Onnx/Registry.h"
 
@@ -187,9 +188,10 @@ bool readGroups(Node &n, Attention &a) {
   return !n.failed() && a.q && a.k && a.v;
 }
 
-/// Turns queries and keys by their positions.
-void turn(Node &n, Attention &a, bool interleaved) {
-  Value cosines = n.input(7), sines = n.input(8);
+/// Turns queries and keys by their positions: those of the operand after the
+/// tables, or counted from the first.
+void turn(Node &n, Attention &a, bool interleaved, size_t tables) {
+  Value cosines = n.input(tables), sines = n.input(tables + 1);
   if (n.failed() || !cosines || !sines)
     return;
   const int64_t batch = shapeOf(a.q)[0], length = shapeOf(a.q)[1];
@@ -199,8 +201,9 @@ void turn(Node &n, Attention &a, bool interleaved) {
                 typeText(sines), shapeOf(a.q)[3]);
     return;
   }
-  Value positions = n.hasInput(9) ? n.cast(n.input(9), n.indexType())
-                                  : positionsFrom(n, a.start, length);
+  Value positions = n.hasInput(tables + 2)
+                        ? n.cast(n.input(tables + 2), n.indexType())
+                        : positionsFrom(n, a.start, length);
   Value cosine = tableRows(n, cosines, positions, batch, length);
   Value sine = tableRows(n, sines, positions, batch, length);
   a.q = turnHeads(n, a.q, cosine, sine, interleaved);
@@ -283,7 +286,7 @@ void groupQueryAttention(Node &n) {
   a.start = n.binary<MaxOp>(n.binary<SubOp>(last, number(n, length - 1)),
                             number(n, 0));
   if (rotary)
-    turn(n, a, interleaved);
+    turn(n, a, interleaved, 7);
   a.bias = n.optionalInput(10);
   a.sink = n.optionalInput(11);
   std::optional<int64_t> total;
@@ -300,6 +303,54 @@ void groupQueryAttention(Node &n) {
   n.setOutput(0, attend(n, a, keys, values, terms, *form));
   if (n.hasInput(3) && a.room == 0)
     cutScores(n, total);
+}
+
+/// Keys and values in buffers, of which each head reads some blocks.
+void sparseAttention(Node &n) {
+  Attention a;
+  a.heads = n.getInt("num_heads", 0);
+  a.groups = n.getInt("kv_num_heads", 0);
+  a.scale = n.getFloat("scale", 0);
+  const bool rotary = n.getInt("do_rotary", 0) != 0,
+             interleaved = n.getInt("rotary_interleaved", 0) != 0;
+  std::optional<Layouts> layouts = readLayouts(n);
+  if (n.failed() || !layouts || !readGroups(n, a))
+    return;
+  const int64_t batch = shapeOf(a.q)[0], length = shapeOf(a.q)[1];
+  Value lengths = n.input(8), pastK = n.input(3), pastV = n.input(4);
+  if (!lengths || !pastK || !pastV)
+    return;
+  const bool fit =
+      shapeOf(lengths) == ShapeRef(batch) && rankOf(pastK) == 4 &&
+      shapeOf(pastV) == shapeOf(pastK) && shapeOf(pastK)[0] == batch &&
+      shapeOf(pastK)[1] == a.groups && shapeOf(pastK)[2] >= length &&
+      shapeOf(pastK)[2] <= layouts->blocks * layouts->size &&
+      shapeOf(pastK)[3] == shapeOf(a.k)[3];
+  if (!fit) {
+    n.malformed("past_key is {}, past_value {} and key_total_sequence_lengths "
+                "{}, for {} blocks of {}",
+                typeText(pastK), typeText(pastV), typeText(lengths),
+                layouts->blocks, layouts->size);
+    return;
+  }
+  a.start = n.binary<MaxOp>(
+      n.binary<SubOp>(n.cast(lengths, n.indexType()), number(n, length)),
+      number(n, 0));
+  if (rotary)
+    turn(n, a, interleaved, 9);
+  Value keys = placed(n, pastK, swapped(n, a.k), a.start);
+  Value values = placed(n, pastV, swapped(n, a.v), a.start);
+  if (n.failed() || !keys || !values)
+    return;
+  n.setOutput(1, keys);
+  n.setOutput(2, values);
+  const int64_t rows = shapeOf(keys)[2];
+  const Type element = elementOf(a.q);
+  Value terms =
+      n.binary<AddOp>(causalTerms(n, a, rows, element),
+                      blockTerms(n, *layouts, positionsFrom(n, a.start, length),
+                                 a.heads, rows, element));
+  n.setOutput(0, attend(n, a, keys, values, terms, ShownScores::None));
 }
 
 /// \p x [batch, length, heads * size] or [batch, length, heads, size] with its
@@ -480,6 +531,12 @@ std::vector<OperatorRow> ashlar::frontend::cachedAttentionRows() {
        {1},
        decoderAttention,
        "as MultiHeadAttention; no beams that share a cache",
+       domain},
+      {"SparseAttention",
+       {1},
+       sparseAttention,
+       "as GroupQueryAttention with buffers; the blocks that are read must be "
+       "constant",
        domain},
   };
 }
