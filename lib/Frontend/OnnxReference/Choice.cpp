@@ -121,6 +121,32 @@ Tensor vectorOf(ArrayRef<int64_t> numbers) {
   return y;
 }
 
+/// The distinct slices of an axis.
+Distinct distinctSlices(const Tensor &x, int64_t axis, bool sorted) {
+  std::vector<std::vector<std::pair<bool, double>>> floats;
+  std::vector<std::vector<int64_t>> integers;
+  for (int64_t i = 0; i < x.shape[axis]; ++i) {
+    const Tensor slice = slicesOf(x, axis, {i});
+    if (x.isFloat())
+      floats.push_back(floatKey(slice.floats));
+    else
+      integers.push_back(integerKey(slice.ints, x.type));
+  }
+  return x.isFloat() ? distinctOf(ArrayRef(floats), sorted)
+                     : distinctOf(ArrayRef(integers), sorted);
+}
+
+/// The values of a vector as they come.
+void uniqueInOrder(Call &call) {
+  const Tensor &x = call.operand(0);
+  if (!call.require(rankOf(x) == 1, "expected 1 dimension"))
+    return;
+  const Distinct found = distinctSlices(x, 0, /*sorted=*/false);
+  call.setResult(0, slicesOf(x, 0, found.first));
+  call.setResult(1, vectorOf(found.inverse));
+  call.setResult(2, vectorOf(found.counts));
+}
+
 void unique(Call &call) {
   Tensor x = call.operand(0);
   const bool sorted = call.getInt("sorted", 1) != 0;
@@ -131,18 +157,7 @@ void unique(Call &call) {
     x = reshaped(x, Shape{x.size()});
   if (call.failed())
     return;
-  Distinct found;
-  std::vector<std::vector<std::pair<bool, double>>> floats;
-  std::vector<std::vector<int64_t>> integers;
-  for (int64_t i = 0; i < x.shape[axis]; ++i) {
-    const Tensor slice = slicesOf(x, axis, {i});
-    if (x.isFloat())
-      floats.push_back(floatKey(slice.floats));
-    else
-      integers.push_back(integerKey(slice.ints, x.type));
-  }
-  found = x.isFloat() ? distinctOf(ArrayRef(floats), sorted)
-                      : distinctOf(ArrayRef(integers), sorted);
+  const Distinct found = distinctSlices(x, axis, sorted);
   call.setResult(0, slicesOf(x, axis, found.first));
   call.setResult(1, vectorOf(found.first));
   call.setResult(2, vectorOf(found.inverse));
@@ -239,6 +254,7 @@ std::vector<EvaluatorRow> onnxref::choiceEvaluators() {
       {"NonZero", {9, 13}, 1, nonZero, Continuity::Steps},
       {"Compress", {9, 11}, 2, compress},
       {"Unique", {11}, 1, unique, Continuity::Steps},
+      {"Unique", {1}, 1, uniqueInOrder, Continuity::Steps, "com.microsoft"},
       // The rounding of an overlap is left open.
       {"NonMaxSuppression",
        {10, 11},

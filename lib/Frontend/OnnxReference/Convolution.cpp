@@ -80,18 +80,19 @@ void padsFor(Window &w, int d, int64_t full, int64_t wanted, bool upper) {
 /// The window of a transposed convolution: `in` are the operand's extents, and
 /// at() says which result an element reaches.
 Window transposedWindow(Call &call, ArrayRef<int64_t> spatial,
-                        ArrayRef<int64_t> kernel) {
+                        ArrayRef<int64_t> kernel, ArrayRef<int64_t> pads) {
   const size_t rank = spatial.size();
   Window w;
   const Shape strides = listOf(call, "strides", rank, 1),
               dilations = listOf(call, "dilations", rank, 1),
-              pads = listOf(call, "pads", 2 * rank, 0),
               extra = listOf(call, "output_padding", rank, 0);
   Shape wanted = call.getInts("output_shape");
   if (wanted.size() == rank + 2) // Some writers add batch and channels.
     wanted.erase(wanted.begin(), wanted.begin() + 2);
   const std::string mode = call.getString("auto_pad", "NOTSET");
   const bool same = mode == "SAME_UPPER" || mode == "SAME_LOWER";
+  if (!call.require(pads.size() == 2 * rank, "the pads do not fit"))
+    return w;
   for (size_t i = 0; i < rank && !call.failed(); ++i) {
     const auto d = static_cast<int>(3 - rank + i);
     w.in[d] = spatial[i];
@@ -132,8 +133,8 @@ void scatter(const Window &w, const int64_t (&from)[3], double factor,
   }
 }
 
-/// Weights are [C, M / group, ...].
-void convTranspose(Call &call) {
+/// Weights are [C, M / group, ...]. The bias is operand `biasAt`.
+void transposedConv(Call &call, ArrayRef<int64_t> pads, size_t biasAt) {
   const Tensor &x = call.operand(0), &w = call.operand(1);
   if (!checkOperands(call, x, w))
     return;
@@ -144,7 +145,7 @@ void convTranspose(Call &call) {
     return;
   const Window window =
       transposedWindow(call, ArrayRef<int64_t>(x.shape).drop_front(2),
-                       ArrayRef<int64_t>(w.shape).drop_front(2));
+                       ArrayRef<int64_t>(w.shape).drop_front(2), pads);
   if (call.failed())
     return;
   const int64_t perGroup = w.shape[1], results = perGroup * group;
@@ -163,9 +164,24 @@ void convTranspose(Call &call) {
               y.floats.data() + (n * results + out) * window.outSize());
     }
   }
-  if (call.has(2))
-    addBias(call, y, call.operand(2));
+  if (call.has(biasAt))
+    addBias(call, y, call.operand(biasAt));
   call.setResult(0, std::move(y));
+}
+
+size_t spatialRank(Call &call) {
+  return std::max<int64_t>(rankOf(call.operand(0)), 2) - 2;
+}
+
+void convTranspose(Call &call) {
+  transposedConv(call, listOf(call, "pads", 2 * spatialRank(call), 0), 2);
+}
+
+/// The pads are an operand.
+void convTransposeOfPads(Call &call) {
+  transposedConv(
+      call, call.has(2) ? call.integers(2) : Shape(2 * spatialRank(call), 0),
+      3);
 }
 
 } // namespace
@@ -211,5 +227,11 @@ std::vector<EvaluatorRow> onnxref::convolutionEvaluators() {
   return {
       {"Conv", {1, 11, 22}, 2, conv},
       {"ConvTranspose", {1, 11, 22}, 2, convTranspose},
+      {"ConvTransposeWithDynamicPads",
+       {1},
+       2,
+       convTransposeOfPads,
+       Continuity::Smooth,
+       "com.microsoft"},
   };
 }

@@ -152,6 +152,7 @@ std::vector<EvaluatorRow> onnxref::indexingEvaluators() {
       {"Gather", {1, 11, 13}, 2, gather},
       {"GatherElements", {11, 13}, 2, gatherElements},
       {"GatherND", {11, 12, 13}, 2, gatherND},
+      {"GatherND", {1}, 2, gatherND, Continuity::Smooth, "com.microsoft"},
       {"TopK", {1}, 1, topKAttribute, Continuity::Steps},
       {"TopK", {10, 11, 24}, 2, topKOperand, Continuity::Steps},
   };

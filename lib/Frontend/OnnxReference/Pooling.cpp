@@ -81,11 +81,7 @@ void setPlaces(Call &call, const Window &w, const Tensor &x) {
 }
 
 /// The largest element under each window; padding is none.
-void maxPool(Call &call) {
-  const Tensor &x = call.operand(0);
-  const Window w = poolWindow(call, x);
-  if (call.failed())
-    return;
+Tensor maxima(const Tensor &x, const Window &w) {
   Tensor y(x.type, resultShape(w, x.shape[0], x.shape[1], x.shape.size()));
   withKind(x, [&]<class T>() {
     using Limits = std::numeric_limits<T>;
@@ -101,9 +97,27 @@ void maxPool(Call &call) {
         *out++ = best;
       }
   });
-  call.setResult(0, wrapped(std::move(y)));
+  return wrapped(std::move(y));
+}
+
+void maxPool(Call &call) {
+  const Tensor &x = call.operand(0);
+  const Window w = poolWindow(call, x);
+  if (call.failed())
+    return;
+  call.setResult(0, maxima(x, w));
   if (call.numResults() > 1)
     setPlaces(call, w, x);
+}
+
+/// [N, ...spatial, C].
+void maxPoolOfLast(Call &call) {
+  if (!call.require(rankOf(call.operand(0)) >= 3, "no spatial dimension"))
+    return;
+  const Tensor x = channelsFirst(call.operand(0));
+  const Window w = poolWindow(call, x);
+  if (!call.failed())
+    call.setResult(0, channelsLast(maxima(x, w)));
 }
 
 /// (sum of |x|^p)^(1/p) of the elements under each window.
@@ -239,6 +253,12 @@ std::vector<EvaluatorRow> onnxref::poolingEvaluators() {
       {"LpPool", {1, 2, 11, 18, 22}, 1, lpPool},
       {"GlobalLpPool", {1, 2, 22}, 1, globalLpPool},
       {"MaxPool", {1, 8, 10, 11, 12, 22}, 1, maxPool},
+      {"NhwcMaxPool",
+       {1},
+       1,
+       maxPoolOfLast,
+       Continuity::Smooth,
+       "com.microsoft"},
       {"AveragePool", {1, 7, 10, 11, 19, 22}, 1, averagePool},
       {"GlobalAveragePool", {1, 22}, 1, globalPool<false>},
       {"GlobalMaxPool", {1, 22}, 1, globalPool<true>},

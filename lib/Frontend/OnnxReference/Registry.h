@@ -66,6 +66,16 @@ std::vector<EvaluatorRow> randomEvaluators();
 // Operators of other domains.
 std::vector<EvaluatorRow> contribEvaluators();
 std::vector<EvaluatorRow> cachedAttentionEvaluators();
+std::vector<EvaluatorRow> diffusionEvaluators();
+std::vector<EvaluatorRow> embeddingEvaluators();
+std::vector<EvaluatorRow> cropEvaluators();
+std::vector<EvaluatorRow> fusionEvaluators();
+std::vector<EvaluatorRow> transformEvaluators();
+std::vector<EvaluatorRow> gatedDeltaNetEvaluators();
+std::vector<EvaluatorRow> positionEvaluators();
+std::vector<EvaluatorRow> packedWeightEvaluators();
+std::vector<EvaluatorRow> quantisedLstmEvaluators();
+std::vector<EvaluatorRow> scaledWeightEvaluators();
 std::vector<EvaluatorRow> packedAttentionEvaluators();
 std::vector<EvaluatorRow> contribQuantisedEvaluators();
 std::vector<EvaluatorRow> quarkEvaluators();

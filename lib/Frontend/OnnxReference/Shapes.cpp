@@ -154,7 +154,7 @@ void constantOfShape(Call &call) {
 
 void range(Call &call) {
   const double from = call.numbers(0)[0], to = call.numbers(1)[0],
-               step = call.numbers(2)[0];
+               step = call.has(2) ? call.numbers(2)[0] : 1;
   const double steps = std::ceil((to - from) / step);
   if (!call.require(steps < 0x1p31, "the range has no end"))
     return;
@@ -185,5 +185,6 @@ std::vector<EvaluatorRow> onnxref::shapeEvaluators() {
       {"Constant", {1, 11, 12, 13, 19, 21, 23, 24, 25}, 0, constant},
       {"ConstantOfShape", {9, 20, 21, 23, 24, 25}, 1, constantOfShape},
       {"Range", {11, 27}, 3, range},
+      {"Range", {1}, 2, range, Continuity::Smooth, "com.microsoft"},
   };
 }

@@ -4,6 +4,8 @@
 
 #include "Windows.h"
 
+#include "Walk.h"
+
 using namespace ashlar;
 using namespace ashlar::onnxref;
 

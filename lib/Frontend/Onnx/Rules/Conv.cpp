@@ -53,11 +53,8 @@ void conv(Node &n) {
   n.setOutput(0, y ? y : n.conv(x, w, n.optionalInput(2), a));
 }
 
-/// Operand 3 is added before the activation.
-void fusedConv(Node &n) {
-  const std::string name = n.getString("activation", "");
-  const SmallVector<double> parameters = n.getFloats("activation_params");
-  conv(n);
+/// Output 0 plus operand 3, if there is one, and the activation.
+void addAndActivate(Node &n, StringRef name, ArrayRef<double> parameters) {
   Value y = n.outputs()[0];
   if (y && n.hasInput(3)) {
     if (shapeOf(n.input(3)) != shapeOf(y)) {
@@ -70,6 +67,37 @@ void fusedConv(Node &n) {
   n.setOutput(0, activate(n, y, name, parameters));
 }
 
+void fusedConv(Node &n) {
+  const std::string name = n.getString("activation", "");
+  const SmallVector<double> parameters = n.getFloats("activation_params");
+  conv(n);
+  addAndActivate(n, name, parameters);
+}
+
+/// Feature maps with the channels in the last axis, the weights as Conv has
+/// them.
+Value convOfLast(Node &n) {
+  Value x = channelsFirst(n, n.input(0), /*last=*/true), w = n.input(1);
+  if (!checkOperands(n, x, w))
+    return nullptr;
+  WindowAttributes window =
+      readWindow(n, shapeOf(x).drop_front(2), shapeOf(w).drop_front(2));
+  return channelsLast(n,
+                      n.conv(x, w, n.optionalInput(2),
+                             {window.strides, window.pads, window.dilations,
+                              n.getInt("group", 1)}),
+                      /*last=*/true);
+}
+
+void nhwcConv(Node &n) { n.setOutput(0, convOfLast(n)); }
+
+void nhwcFusedConv(Node &n) {
+  const std::string name = n.getString("activation", "");
+  const SmallVector<double> parameters = n.getFloats("activation_params");
+  n.setOutput(0, convOfLast(n));
+  addAndActivate(n, name, parameters);
+}
+
 /// Begin and end pads that give the size `wanted`: SAME_UPPER puts the odd one
 /// at the end, everything else at the beginning. A size beyond the full one
 /// extends the end.
@@ -80,7 +108,8 @@ void splitPads(int64_t full, int64_t wanted, bool upper, int64_t &begin,
   end = full - wanted - begin;
 }
 
-void convTranspose(Node &n) {
+/// With the pads and the bias, which operators have in different places.
+void transposedConv(Node &n, ArrayRef<int64_t> pads, Value bias) {
   Value x = n.input(0), w = n.input(1);
   if (!checkOperands(n, x, w))
     return;
@@ -91,8 +120,12 @@ void convTranspose(Node &n) {
   Emitter::ConvAttributes a;
   a.strides = listAttribute(n, "strides", rank, 1);
   a.dilations = listAttribute(n, "dilations", rank, 1);
-  a.pads = listAttribute(n, "pads", 2 * rank, 0);
+  a.pads.assign(pads.begin(), pads.end());
+  if (a.pads.empty())
+    a.pads = listAttribute(n, "pads", 2 * rank, 0);
   a.group = n.getInt("group", 1);
+  if (!n.failed() && a.pads.size() != 2 * rank)
+    n.malformed("there are {} pads, expected {}", a.pads.size(), 2 * rank);
   bool same = mode == "SAME_UPPER" || mode == "SAME_LOWER";
   if (!same && mode != "NOTSET" && mode != "VALID" && !mode.empty())
     n.malformed("auto_pad is '{}', expected NOTSET, VALID, SAME_UPPER or "
@@ -130,7 +163,25 @@ void convTranspose(Node &n) {
       a.pads[i] = a.pads[i + rank] = 0;
     a.pads[i + rank] -= extra[i];
   }
-  n.setOutput(0, n.convTranspose(x, w, n.optionalInput(2), a));
+  n.setOutput(0, n.convTranspose(x, w, bias, a));
+}
+
+void convTranspose(Node &n) { transposedConv(n, {}, n.optionalInput(2)); }
+
+/// The pads are an operand, which must be constant.
+void convTransposeOfPads(Node &n) {
+  SmallVector<int64_t> pads;
+  if (n.hasInput(2)) {
+    auto given = n.constantIntegers(2, "Pads");
+    if (!given)
+      return;
+    pads = *given;
+    for (int64_t pad : pads)
+      if (pad < 0 || pad > (int64_t(1) << 30))
+        n.malformed("Pads has the entry {}", pad);
+  }
+  if (!n.failed())
+    transposedConv(n, pads, n.optionalInput(3));
 }
 
 } // namespace
@@ -146,6 +197,21 @@ std::vector<OperatorRow> ashlar::frontend::convRows() {
        {1},
        fusedConv,
        "as Conv, a sum and one operation for the activation",
+       "com.microsoft"},
+      {"NhwcConv",
+       {1},
+       nhwcConv,
+       "as Conv between transposes; the channels are last",
+       "com.microsoft"},
+      {"NhwcFusedConv",
+       {1},
+       nhwcFusedConv,
+       "as FusedConv between transposes; the channels are last",
+       "com.microsoft"},
+      {"ConvTransposeWithDynamicPads",
+       {1},
+       convTransposeOfPads,
+       "as ConvTranspose; Pads must be constant",
        "com.microsoft"},
       {"ConvTranspose",
        {1, 11, 22},

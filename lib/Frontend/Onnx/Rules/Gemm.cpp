@@ -102,6 +102,33 @@ void gemm(Node &n) {
   n.setOutput(0, y);
 }
 
+/// Sums modulo 2^32 of products of integers of 16 bits; of two unsigned ones
+/// the result is unsigned.
+void matmulInteger16(Node &n) {
+  Value a = n.input(0), b = n.input(1);
+  if (!a || !b)
+    return;
+  for (Value x : {a, b})
+    if (!elementOf(x).isInteger(16) || rankOf(x) < 2)
+      n.malformed("an operand is {}, expected matrices of integers of 16 bits",
+                  typeText(x));
+  if (n.failed())
+    return;
+  const bool isUnsigned =
+      elementOf(a).isUnsignedInteger() && elementOf(b).isUnsignedInteger();
+  const Type wide = mlir::IntegerType::get(n.context(), 32),
+             result = isUnsigned
+                          ? mlir::IntegerType::get(n.context(), 32,
+                                                   mlir::IntegerType::Unsigned)
+                          : wide;
+  if (shapeOf(a).back() != shapeOf(b)[rankOf(b) - 2]) {
+    n.malformed("operands are {} and {}", typeText(a), typeText(b));
+    return;
+  }
+  Value y = integerProduct(n, n.cast(a, result), n.cast(b, result));
+  n.setOutput(0, y);
+}
+
 } // namespace
 
 std::vector<OperatorRow> ashlar::frontend::gemmRows() {
@@ -117,5 +144,10 @@ std::vector<OperatorRow> ashlar::frontend::gemmRows() {
        gemm,
        "matmul with transposes, scaling by alpha and beta, and an addition; of "
        "dequantised operands an integer product"},
+      {"MatMulInteger16",
+       {1},
+       matmulInteger16,
+       "products and a sum in 32 bits",
+       "com.microsoft"},
   };
 }

@@ -161,6 +161,28 @@ void unique(Node &n) {
   }
 }
 
+/// The values of a vector in their order, where each lies among them, and how
+/// often it occurs.
+void uniqueInOrder(Node &n) {
+  Value x = n.input(0);
+  if (!x || refuseEmpty(n, x))
+    return;
+  if (rankOf(x) != 1) {
+    n.malformed("the input is {}, expected 1 dimension", typeText(x));
+    return;
+  }
+  Value found = n.unique(rowsOf(n, x, std::nullopt), /*sorted=*/false);
+  Value first = rowOf(n, found, 0);
+  const RunTimeExtent extent{0, countIndices(n, first)};
+  n.setOutput(0, takeRows(n, x, 0, onlyIndices(n, first)));
+  n.setExtent(0, extent);
+  n.setOutput(1, n.outputUsed(1) ? rowOf(n, found, 1) : Value());
+  if (n.outputUsed(2)) {
+    n.setOutput(2, rowOf(n, found, 2));
+    n.setExtent(2, extent);
+  }
+}
+
 /// A parameter of one element; `standard` if it is omitted.
 Value parameter(Node &n, size_t i, double standard, mlir::Type type) {
   if (!n.hasInput(i))
@@ -229,5 +251,11 @@ std::vector<OperatorRow> ashlar::frontend::hostRows() {
        nonMaxSuppression,
        "the host; the result has a run-time extent, at most "
        "max_output_boxes_per_class of each class, if that is constant"},
+      {"Unique",
+       {1},
+       uniqueInOrder,
+       "the host finds the distinct values, and a gather; results have "
+       "run-time extents",
+       "com.microsoft"},
   };
 }

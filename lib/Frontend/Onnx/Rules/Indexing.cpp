@@ -220,5 +220,6 @@ std::vector<OperatorRow> ashlar::frontend::indexingRows() {
        {11, 12, 13},
        gatherND,
        "row numbers and one operation; indices as for Gather"},
+      {"GatherND", {1}, gatherND, "as GatherND of ONNX", "com.microsoft"},
   };
 }

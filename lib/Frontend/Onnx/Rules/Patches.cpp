@@ -215,6 +215,41 @@ void det(Node &n) {
   n.setOutput(0, n.reshape(determinant(n, flat, columns), shape));
 }
 
+/// Slices of one dimension, whose elements become the last dimension.
+void unfoldTensor(Node &n) {
+  Value x = n.input(0);
+  const int64_t given = n.getInt("dim", -1), size = n.getInt("size", 0),
+                step = n.getInt("step", 1);
+  if (!x || n.failed())
+    return;
+  const int64_t axis = n.normalAxis(given, rankOf(x));
+  if (n.failed())
+    return;
+  const Shape shape(shapeOf(x));
+  if (size < 1 || step < 1 || size > shape[axis]) {
+    n.malformed("slices of {}, {} apart, of {} elements", size, step,
+                shape[axis]);
+    return;
+  }
+  const int64_t count = (shape[axis] - size) / step + 1;
+  if (!n.reserve(count * size, sizeof(int64_t)))
+    return;
+  SmallVector<int64_t> places;
+  for (int64_t i = 0; i < count; ++i)
+    for (int64_t k = 0; k < size; ++k)
+      places.push_back(i * step + k);
+  Shape apart(shape);
+  apart[axis] = count;
+  apart.insert(apart.begin() + axis + 1, size);
+  SmallVector<int64_t> perm;
+  for (int64_t d = 0; d < rankOf(x) + 1; ++d)
+    if (d != axis + 1)
+      perm.push_back(d);
+  perm.push_back(axis + 1);
+  n.setOutput(0,
+              n.transpose(n.reshape(n.gather(x, axis, places), apart), perm));
+}
+
 } // namespace
 
 std::vector<OperatorRow> ashlar::frontend::patchRows() {
@@ -229,5 +264,10 @@ std::vector<OperatorRow> ashlar::frontend::patchRows() {
        reverseSequence,
        "a read at places computed from the lengths"},
       {"Det", {11, 22}, det, "its expansion; up to 4 rows"},
+      {"UnfoldTensor",
+       {1},
+       unfoldTensor,
+       "a gather and a transpose",
+       "com.microsoft"},
   };
 }

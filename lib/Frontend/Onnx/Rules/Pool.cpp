@@ -71,6 +71,13 @@ void maxPool(Node &n) {
   n.setOutput(1, placesOfMaxima(n, wide, *a, *shape, shapeOf(x), columns));
 }
 
+/// The channels are in the last axis.
+void maxPoolOfLast(Node &n) {
+  Value x = channelsFirst(n, n.input(0), /*last=*/true);
+  if (std::optional<Emitter::PoolAttributes> a = readPool(n, x))
+    n.setOutput(0, channelsLast(n, n.maxPool(x, *a), /*last=*/true));
+}
+
 void averagePool(Node &n) {
   Value x = n.input(0);
   bool include = n.getInt("count_include_pad", 0);
@@ -247,6 +254,11 @@ std::vector<OperatorRow> ashlar::frontend::poolRows() {
        maxPool,
        "one operation; 1 to 3 spatial dimensions, dilations, ceil_mode; "
        "indices by comparing the taps"},
+      {"NhwcMaxPool",
+       {1},
+       maxPoolOfLast,
+       "as MaxPool between transposes; the channels are last",
+       "com.microsoft"},
       {"AveragePool",
        {1, 7, 10, 11, 19, 22},
        averagePool,

@@ -3,6 +3,8 @@
 // Recurrent layers, one step after the other. The products with the input of
 // all steps are one product.
 
+#include "Contrib/Activations.h"
+#include "QuantizeParameters.h"
 #include "lib/Frontend/Onnx/Registry.h"
 
 #include "llvm/ADT/StringSwitch.h"
@@ -23,19 +25,26 @@ struct Activation {
 struct Layer {
   int64_t gates = 1, hidden = 0, steps = 0, batch = 0, directions = 1;
   bool batchFirst = false;
+  bool quantised = false; ///< Weights of 8 bits, [features, rows].
   std::string direction;
   std::optional<double> clip;
   SmallVector<Activation> activations; ///< Per direction and function.
   Value x, w, r, bias, lengths;
 };
 
+/// [features, gates * hidden]; of 8 bits with a scale and a zero point, for all
+/// or for each column.
+struct Weights {
+  Value numbers, scale, zero;
+};
+
 /// Of one direction.
 struct Direction {
   int64_t index = 0;
   bool backwards = false;
-  Value fromInput; ///< [steps, batch, gates * hidden], input bias added.
-  Value recurrent; ///< [hidden, gates * hidden], transposed weights.
-  Value bias;      ///< [1, gates * hidden] of the recurrent products, or null.
+  Value fromInput;   ///< [steps, batch, gates * hidden], input bias added.
+  Weights recurrent; ///< Of the hidden state.
+  Value bias; ///< [1, gates * hidden] of the recurrent products, or null.
   ArrayRef<Activation> functions;
 };
 
@@ -166,15 +175,18 @@ bool readLayer(Node &n, Layer &layer, int64_t gates,
   if (layer.batchFirst)
     layer.x = n.transpose(layer.x, {1, 0, 2});
   layer.gates = gates;
-  layer.hidden = shapeOf(layer.r)[2];
+  layer.hidden = shapeOf(layer.r)[layer.quantised ? 1 : 2];
   layer.steps = shapeOf(layer.x)[0];
   layer.batch = shapeOf(layer.x)[1];
   if (given != 0 && given != layer.hidden)
     n.malformed("hidden_size is {}, the weights have {}", given, layer.hidden);
-  const int64_t d = layer.directions, rows = gates * layer.hidden;
+  const int64_t d = layer.directions, rows = gates * layer.hidden,
+                features = shapeOf(layer.x)[2];
   readActivations(n, layer, functions);
-  return expectShape(n, layer.w, {d, rows, shapeOf(layer.x)[2]}, "W") &&
-         expectShape(n, layer.r, {d, rows, layer.hidden}, "R") &&
+  const Shape w = {d, rows, features}, r = {d, rows, layer.hidden},
+              turnedW = {d, features, rows}, turnedR = {d, layer.hidden, rows};
+  return expectShape(n, layer.w, layer.quantised ? turnedW : w, "W") &&
+         expectShape(n, layer.r, layer.quantised ? turnedR : r, "R") &&
          expectShape(n, layer.bias, {d, 2 * rows}, "B") &&
          expectShape(n, layer.lengths, {layer.batch}, "sequence_lens") &&
          !n.failed();
@@ -187,6 +199,26 @@ Value directionOf(Node &n, Value x, int64_t direction) {
   return n.reshape(n.sliceAxis(x, 0, direction, 1), shapeOf(x).drop_front());
 }
 
+/// The weights of one direction; a scale and a zero point are operands \p at
+/// and the next.
+Weights weightsOf(Node &n, const Layer &layer, Value all, int64_t index,
+                  size_t at) {
+  Value own = directionOf(n, all, index);
+  if (!layer.quantised)
+    return {n.transpose(own, {1, 0}), {}, {}};
+  return {own, directionOf(n, n.input(at), index),
+          directionOf(n, n.input(at + 1), index)};
+}
+
+/// Quantised weights take an operand that is quantised by its own range.
+Value product(Node &n, Value x, const Weights &w) {
+  if (!w.scale)
+    return n.matmul(x, w.numbers);
+  const Quantised q = quantiseDynamically(n, x);
+  return scaledSums(n, integerMatmul(n, q.q, q.zero, w.numbers, w.zero),
+                    q.scale, w.scale, Value());
+}
+
 Direction readDirection(Node &n, const Layer &layer, int64_t index) {
   Direction d;
   d.index = index;
@@ -194,11 +226,10 @@ Direction readDirection(Node &n, const Layer &layer, int64_t index) {
   const size_t functions = layer.activations.size() / layer.directions;
   d.functions = ArrayRef(layer.activations).slice(index * functions, functions);
   const int64_t rows = layer.gates * layer.hidden;
-  Value w = n.transpose(directionOf(n, layer.w, index), {1, 0});
-  d.recurrent = n.transpose(directionOf(n, layer.r, index), {1, 0});
+  d.recurrent = weightsOf(n, layer, layer.r, index, 10);
   const int64_t features = shapeOf(layer.x)[2];
   Value flat = n.reshape(layer.x, {layer.steps * layer.batch, features});
-  d.fromInput = n.matmul(flat, w);
+  d.fromInput = product(n, flat, weightsOf(n, layer, layer.w, index, 8));
   if (layer.bias) {
     Value bias = n.reshape(directionOf(n, layer.bias, index), {1, 2 * rows});
     d.fromInput = n.binary<AddOp>(d.fromInput, n.sliceAxis(bias, 1, 0, rows));
@@ -214,7 +245,7 @@ Value gateOf(Node &n, const Layer &layer, Value x, int64_t k) {
 }
 
 Value recurrentPart(Node &n, const Direction &d, Value hidden) {
-  Value y = n.matmul(hidden, d.recurrent);
+  Value y = product(n, hidden, d.recurrent);
   return d.bias ? n.binary<AddOp>(y, d.bias) : y;
 }
 
@@ -328,7 +359,7 @@ void gru(Node &n) {
     if (linear) {
       inner = n.binary<MulOp>(r, gate(part, 2));
     } else {
-      inner = n.matmul(n.binary<MulOp>(r, h), gate(d.recurrent, 2));
+      inner = n.matmul(n.binary<MulOp>(r, h), gate(d.recurrent.numbers, 2));
       if (d.bias)
         inner = n.binary<AddOp>(inner, gate(d.bias, 2));
     }
@@ -343,8 +374,9 @@ void gru(Node &n) {
 
 /// Gates input, output, forget, cell; peepholes in the order input, output,
 /// forget.
-void lstm(Node &n) {
+void runLstm(Node &n, bool quantised) {
   Layer layer;
+  layer.quantised = quantised;
   const bool coupled = n.getInt("input_forget", 0) != 0;
   if (!readLayer(n, layer, 4, {"Sigmoid", "Tanh", "Tanh"}))
     return;
@@ -379,6 +411,27 @@ void lstm(Node &n) {
   });
 }
 
+void lstm(Node &n) { runLstm(n, /*quantised=*/false); }
+
+/// One parameter for each direction, or one for each of its columns.
+bool checkParameter(Node &n, size_t i, int64_t directions, int64_t rows) {
+  Value x = n.input(i);
+  if (x && shapeOf(x) != ShapeRef(directions) &&
+      shapeOf(x) != ShapeRef({directions, rows}))
+    n.malformed("input {} is {}, expected {} or {}x{} numbers", i, typeText(x),
+                directions, directions, rows);
+  return !n.failed();
+}
+
+void dynamicQuantizeLstm(Node &n) {
+  Value r = n.input(2);
+  if (r && rankOf(r) == 3)
+    for (size_t i = 8; i < 12; ++i)
+      if (!checkParameter(n, i, shapeOf(r)[0], shapeOf(r)[2]))
+        return;
+  runLstm(n, /*quantised=*/true);
+}
+
 } // namespace
 
 std::vector<OperatorRow> ashlar::frontend::recurrentRows() {
@@ -389,5 +442,12 @@ std::vector<OperatorRow> ashlar::frontend::recurrentRows() {
       {"RNN", {1, 7, 14, 22}, rnn, note},
       {"GRU", {1, 3, 7, 14, 22}, gru, note},
       {"LSTM", {1, 7, 14, 22}, lstm, note},
+      {"DynamicQuantizeLSTM",
+       {1},
+       dynamicQuantizeLstm,
+       "as LSTM; the products of integers, whose operands are quantised as "
+       "DynamicQuantizeLinear does it: the input at once, the state of all "
+       "sequences at each step",
+       "com.microsoft"},
   };
 }

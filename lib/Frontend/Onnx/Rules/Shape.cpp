@@ -102,21 +102,9 @@ void constantOfShape(Node &n) {
     n.setOutput(0, n.fill(value, *sizes));
 }
 
-void range(Node &n) {
-  if (n.opset() >= 27) {
-    // Numbers of 16 bits are computed in a wider type and rounded once.
-    const int64_t wider = n.getInt("stash_type", 1);
-    if (wider != 1 && wider != 11) {
-      n.malformed("stash_type is {}, expected 1 (float) or 11 (double)", wider);
-      return;
-    }
-  }
-  for (size_t i = 0; i < 2; ++i)
-    if (n.hasInput(i) && !constantOf(n.input(i)))
-      return rangeAtRunTime(n);
-  auto start = n.constantNumber(0, "start"),
-       limit = n.constantNumber(1, "limit"),
-       delta = n.constantNumber(2, "delta");
+/// From \p start by \p delta, which are constants.
+void constantRange(Node &n, std::optional<double> start,
+                   std::optional<double> limit, std::optional<double> delta) {
   if (!start || !limit || !delta)
     return;
   double steps = std::ceil((*limit - *start) / *delta);
@@ -144,6 +132,30 @@ void range(Node &n) {
   n.setOutput(0, n.integers(values, {count}, element));
 }
 
+void range(Node &n) {
+  if (n.opset() >= 27) {
+    // Numbers of 16 bits are computed in a wider type and rounded once.
+    const int64_t wider = n.getInt("stash_type", 1);
+    if (wider != 1 && wider != 11) {
+      n.malformed("stash_type is {}, expected 1 (float) or 11 (double)", wider);
+      return;
+    }
+  }
+  for (size_t i = 0; i < 2; ++i)
+    if (n.hasInput(i) && !constantOf(n.input(i)))
+      return rangeAtRunTime(n);
+  constantRange(n, n.constantNumber(0, "start"), n.constantNumber(1, "limit"),
+                n.constantNumber(2, "delta"));
+}
+
+/// Without an increment it is 1.
+void contribRange(Node &n) {
+  if (n.hasInput(2))
+    return range(n);
+  constantRange(n, n.constantNumber(0, "start"), n.constantNumber(1, "limit"),
+                1);
+}
+
 } // namespace
 
 std::vector<OperatorRow> ashlar::frontend::shapeRows() {
@@ -165,5 +177,11 @@ std::vector<OperatorRow> ashlar::frontend::shapeRows() {
        range,
        "a constant; a start or limit that is known at run time needs a bound, "
        "and the result has a run-time extent"},
+      {"Range",
+       {1},
+       contribRange,
+       "as Range of ONNX; without an increment start and limit must be "
+       "constant",
+       "com.microsoft"},
   };
 }

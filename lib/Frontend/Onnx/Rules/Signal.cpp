@@ -194,6 +194,63 @@ void dftInput(Node &n) {
   dft(n, axis);
 }
 
+/// How many of the last dimensions are the signal, of an operand with as many
+/// others as \p parts; nothing after recording an error.
+std::optional<int64_t> signalDimensions(Node &n, Value x, int64_t parts) {
+  const int64_t count = n.getInt("signal_ndim", 1);
+  if (n.getInt("normalized", 0) != 0 || n.getInt("onesided", 1) != 1)
+    n.unsupported("normalized must be 0 and onesided 1");
+  if (!x || n.failed())
+    return std::nullopt;
+  if (count >= 1 && rankOf(x) >= count + parts &&
+      elementCount(shapeOf(x)) > 0 && (parts == 0 || shapeOf(x).back() == 2))
+    return count;
+  n.malformed("signal_ndim is {} for the input {}", count, typeText(x));
+  return std::nullopt;
+}
+
+/// Half of the spectrum along the last dimension, all of it along the others of
+/// the signal.
+void realTransform(Node &n) {
+  Value x = n.input(0);
+  std::optional<int64_t> count = signalDimensions(n, x, 0);
+  if (!count)
+    return;
+  const int64_t rank = rankOf(x);
+  Shape shape(shapeOf(x));
+  if (shape.back() % 2 != 0) {
+    n.malformed("the input is {}, expected an even last dimension",
+                typeText(x));
+    return;
+  }
+  shape.push_back(1);
+  x = transformAxis(n, n.reshape(x, shape), rank - 1, shape[rank - 1],
+                    /*inverse=*/false, /*onesided=*/true);
+  for (int64_t axis = rank - *count; axis < rank - 1 && x; ++axis)
+    x = transformAxis(n, x, axis, shape[axis], false, false);
+  n.setOutput(0, x);
+}
+
+/// The real signal of half a spectrum.
+void inverseRealTransform(Node &n) {
+  Value x = n.input(0);
+  std::optional<int64_t> count = signalDimensions(n, x, 1);
+  if (!count)
+    return;
+  const int64_t rank = rankOf(x) - 1;
+  Shape shape(shapeOf(x));
+  for (int64_t axis = rank - *count; axis < rank - 1 && x; ++axis)
+    x = transformAxis(n, x, axis, shape[axis], /*inverse=*/true, false);
+  const int64_t length = std::max<int64_t>(2 * (shape[rank - 1] - 1), 1);
+  x = x ? mirroredSpectrum(n, x, rank - 1, length) : Value();
+  x = x ? transformAxis(n, x, rank - 1, length, true, false) : Value();
+  if (!x)
+    return;
+  shape[rank - 1] = length;
+  n.setOutput(
+      0, n.reshape(n.sliceAxis(x, rank, 0, 1), ShapeRef(shape).drop_back()));
+}
+
 /// Frames of a signal [batch, length, 1 or 2], each multiplied with the window
 /// and transformed.
 void stft(Node &n) {
@@ -347,5 +404,15 @@ std::vector<OperatorRow> ashlar::frontend::signalRows() {
       {"HammingWindow", {17}, hamming, window},
       {"BlackmanWindow", {17}, blackman, window},
       {"MelWeightMatrix", {17}, melWeights, "a constant"},
+      {"Rfft",
+       {1},
+       realTransform,
+       "products with constant matrices",
+       "com.microsoft"},
+      {"Irfft",
+       {1},
+       inverseRealTransform,
+       "products with constant matrices",
+       "com.microsoft"},
   };
 }

@@ -39,6 +39,7 @@ bool converts(StringRef op) {
                                         "Size",
                                         "BitCast",
                                         "GatherBlockQuantized",
+                                        "MatMulBlockQuantizedFp8Weight",
                                         "MatMulNBits",
                                         "OptionalHasElement"};
   return ops.contains(op);

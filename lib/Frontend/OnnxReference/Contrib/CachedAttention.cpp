@@ -256,6 +256,74 @@ void groupQueryAttention(Call &call) {
                                                    : shown.shape[3]));
 }
 
+/// Whether the block of a query reads that of a key, from the columns of its
+/// row in the layout of a head.
+bool readsBlock(Call &call, int64_t head, int64_t query, int64_t key) {
+  const Tensor &rows = call.operand(5), &columns = call.operand(6);
+  const int64_t layout = head % rows.shape[0],
+                row = layout * rows.shape[1] + query;
+  for (int64_t i = rows.ints[row]; i < rows.ints[row + 1]; ++i)
+    if (columns.ints[layout * columns.shape[1] + i] == key)
+      return true;
+  return false;
+}
+
+void sparseAttention(Call &call) {
+  const int64_t heads = call.getInt("num_heads", 0),
+                groups = call.getInt("kv_num_heads", 0),
+                block = call.getInt("sparse_block_size", 0);
+  const bool packed = !call.has(1);
+  for (size_t i : {3, 4, 5, 6, 8})
+    if (!call.require(call.has(i), "an operand is omitted"))
+      return;
+  if (!call.require(block > 0 && rankOf(call.operand(5)) == 2 &&
+                        rankOf(call.operand(6)) == 2 &&
+                        rankOf(call.operand(3)) == 4 && (packed || call.has(2)),
+                    "operands do not fit"))
+    return;
+  const int64_t all = packed ? heads + 2 * groups : heads;
+  auto part = [&](size_t i, int64_t first, int64_t count) {
+    return packed ? headsOf(call, call.operand(0), all, first, count)
+                  : headsOf(call, call.operand(i), count, 0, count);
+  };
+  Tensor q = part(0, 0, heads), k = part(1, heads, groups);
+  const Tensor v = part(2, heads + groups, groups);
+  if (call.failed())
+    return;
+  SmallVector<int64_t> start = call.integers(8);
+  for (int64_t &first : start)
+    first = std::max<int64_t>(first - q.shape[2], 0);
+  if (!call.require(static_cast<int64_t>(start.size()) == q.shape[0],
+                    "lengths do not fit"))
+    return;
+  if (call.getInt("do_rotary", 0) != 0 && call.has(9) && call.has(10)) {
+    auto position = [&](int64_t b, int64_t i) { return start[b] + i; };
+    const bool adjacent = call.getInt("rotary_interleaved", 0) != 0;
+    turn(call, q, call.operand(9), call.operand(10), adjacent, position);
+    turn(call, k, call.operand(9), call.operand(10), adjacent, position);
+  }
+  if (call.failed())
+    return;
+  const int64_t rows = call.operand(3).shape[2];
+  const Tensor keys = withRows(call.operand(3), k, rows, start),
+               values = withRows(call.operand(4), v, rows, start);
+  Scores scores;
+  scores.scale = call.getFloat("scale", 0);
+  const Tensor y =
+      attend(call, q, keys, values, scores,
+             [&](int64_t b, int64_t h, int64_t i, int64_t j) {
+               const int64_t own = start[b] + i;
+               return j <= own && readsBlock(call, h, own / block, j / block)
+                          ? 0
+                          : kNone;
+             });
+  if (call.failed())
+    return;
+  call.setResult(0, together(y));
+  call.setResult(1, keys);
+  call.setResult(2, values);
+}
+
 /// Where MultiHeadAttention and its form for decoders have their operands.
 struct Places {
   size_t bias, mask, terms, past, length;
@@ -388,6 +456,7 @@ std::vector<EvaluatorRow> onnxref::cachedAttentionEvaluators() {
        decoderAttention,
        smooth,
        domain},
+      {"SparseAttention", {1}, 1, sparseAttention, smooth, domain},
       {"RotaryEmbedding", {1}, 4, rotaryEmbedding, smooth, domain},
   };
 }

@@ -7,6 +7,7 @@
 #include "lib/Frontend/OnnxReference/Convolution.h"
 #include "lib/Frontend/OnnxReference/Registry.h"
 #include "lib/Frontend/OnnxReference/Walk.h"
+#include "lib/Frontend/OnnxReference/Windows.h"
 
 #include <cmath>
 
@@ -186,33 +187,98 @@ Tensor activated(Call &call, const Tensor &x, StringRef name,
   });
 }
 
-void fusedGemm(Call &call) {
-  Tensor y = product(call);
-  if (!call.failed() && call.has(2))
-    y = sum(call, y, times(call.operand(2), call.getFloat("beta", 1)));
+/// The parameters of an activation that has attributes for them.
+SmallVector<double> activationParameters(Call &call) {
   SmallVector<double> parameters;
   for (const char *name : {"activation_alpha", "activation_beta"})
     if (call.hasAttribute(name))
       parameters.push_back(call.getFloat(name, 0));
-  if (!call.failed())
-    call.setResult(
-        0, activated(call, y, call.getString("activation", ""), parameters));
+  return parameters;
 }
 
-void fusedConv(Call &call) {
-  Tensor y = convolve(call, call.operand(0), call.operand(1));
+/// e^x over the sum of them along an axis, or its logarithm.
+Tensor shares(Tensor x, int64_t axis, bool logarithm) {
+  const int64_t extent = x.shape[axis],
+                inner = elementCount(
+                    ArrayRef<int64_t>(x.shape).drop_front(axis + 1));
+  for (int64_t row = 0; extent > 0 && row < x.size() / extent; ++row) {
+    double *first = &x.floats[row / inner * inner * extent + row % inner];
+    double top = -HUGE_VAL, sum = 0;
+    for (int64_t i = 0; i < extent; ++i)
+      top = std::max(top, first[i * inner]);
+    for (int64_t i = 0; i < extent; ++i)
+      sum += std::exp(first[i * inner] - top);
+    for (int64_t i = 0; i < extent; ++i) {
+      double &value = first[i * inner];
+      value =
+          logarithm ? value - top - std::log(sum) : std::exp(value - top) / sum;
+    }
+  }
+  return x;
+}
+
+void fusedMatMulActivation(Call &call) {
+  const Tensor y = product(call);
   if (call.failed())
     return;
-  if (call.has(2)) {
+  const std::string name = call.getString("activation", "");
+  if (name != "Softmax" && name != "LogSoftmax") {
+    call.setResult(0, activated(call, y, name, activationParameters(call)));
+    return;
+  }
+  const int64_t axis =
+      call.normalAxis(call.getInt("activation_axis", -1), rankOf(y));
+  if (!call.failed())
+    call.setResult(0, shares(y, axis, name == "LogSoftmax"));
+}
+
+void gemmFastGelu(Call &call) {
+  Tensor y = multiplyMatrices(call, call.operand(0), call.operand(1));
+  if (!call.failed() && call.has(2))
+    y = sum(call, y, call.operand(2));
+  if (!call.failed())
+    call.setResult(0, mappedFloats(call, y, tanhGeluOf));
+}
+
+void fusedGemm(Call &call) {
+  Tensor y = product(call);
+  if (!call.failed() && call.has(2))
+    y = sum(call, y, times(call.operand(2), call.getFloat("beta", 1)));
+  if (!call.failed())
+    call.setResult(0, activated(call, y, call.getString("activation", ""),
+                                activationParameters(call)));
+}
+
+/// Operands 2 and 3 are added if they are there, the bias along axis 1.
+Tensor biasedConv(Call &call, const Tensor &x) {
+  Tensor y = convolve(call, x, call.operand(1));
+  if (!call.failed() && call.has(2)) {
     Tensor bias = call.operand(2);
     bias.shape.append(y.shape.size() - 2, 1);
     y = sum(call, y, bias);
   }
+  return y;
+}
+
+void setActivatedConv(Call &call, Tensor y) {
   if (!call.failed() && call.has(3))
     y = sum(call, y, call.operand(3));
   if (!call.failed())
     call.setResult(0, activated(call, y, call.getString("activation", ""),
                                 call.getFloats("activation_params")));
+}
+
+void fusedConv(Call &call) {
+  setActivatedConv(call, biasedConv(call, call.operand(0)));
+}
+
+/// The channels are last; without the attributes of an activation NhwcConv.
+void nhwcFusedConv(Call &call) {
+  if (!call.require(rankOf(call.operand(0)) >= 3, "no spatial dimension"))
+    return;
+  const Tensor y = biasedConv(call, channelsFirst(call.operand(0)));
+  if (!call.failed())
+    setActivatedConv(call, channelsLast(y));
 }
 
 } // namespace
@@ -242,7 +308,11 @@ std::vector<EvaluatorRow> onnxref::contribEvaluators() {
       {"FusedMatMul", {1}, 2, fusedMatMul, smooth, domain},
       {"TransposeMatMul", {1}, 2, fusedMatMul, smooth, domain},
       {"FusedGemm", {1}, 2, fusedGemm, smooth, domain},
+      {"FusedMatMulActivation", {1}, 2, fusedMatMulActivation, smooth, domain},
+      {"GemmFastGelu", {1}, 2, gemmFastGelu, smooth, domain},
       {"FusedConv", {1}, 2, fusedConv, smooth, domain},
+      {"NhwcConv", {1}, 2, nhwcFusedConv, smooth, domain},
+      {"NhwcFusedConv", {1}, 2, nhwcFusedConv, smooth, domain},
       {"MoE", {1}, 3, mixtureOfExperts, Continuity::Steps, domain},
       {"QMoE", {1}, 4, mixtureOfPackedExperts, Continuity::Steps, domain},
   };

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Attention of com.microsoft with its projections, and the embedding before it,
-// one element after the other.
+// Attention of com.microsoft with its projections, one element after the other.
 
 #include "../Registry.h"
 #include "../Walk.h"
@@ -17,14 +16,15 @@ namespace {
 /// The operands of one node by their extents.
 struct Packed {
   const Tensor &x, &w;
-  int64_t heads, batch, queries, past, keys;
-  int64_t first[3], size[3]; ///< Columns of query, key and value of a head.
+  const Tensor *bias, *mask, *past, *terms; ///< Null if omitted.
+  int64_t heads = 0, batch = 0, queries = 0, pastLength = 0, keys = 0;
+  int64_t first[3] = {},
+          size[3] = {}; ///< Columns of query, key and value of a head.
 
   /// Element d of a head in part `part` at position i, without the past.
-  double at(Call &call, int part, int64_t b, int64_t i, int64_t h,
-            int64_t d) const {
+  double at(int part, int64_t b, int64_t i, int64_t h, int64_t d) const {
     const int64_t column = first[part] + h * size[part] + d, depth = x.shape[2];
-    double sum = call.has(2) ? call.operand(2).floats[column] : 0;
+    double sum = bias ? bias->floats[column] : 0;
     for (int64_t k = 0; k < depth; ++k)
       sum += x.floats[(b * queries + i) * depth + k] *
              w.floats[k * w.shape[1] + column];
@@ -33,17 +33,17 @@ struct Packed {
 };
 
 /// Keys (part 1) or values (part 2), [batch, heads, keys, size].
-Tensor rowsOf(Call &call, const Packed &p, int part) {
+Tensor rowsOf(const Packed &p, int part) {
   Tensor all(p.x.type, {p.batch, p.heads, p.keys, p.size[part]});
   forEachIndex(all.shape, [&](ArrayRef<int64_t> at, int64_t i) {
-    if (at[2] >= p.past) {
-      all.floats[i] = p.at(call, part, at[0], at[2] - p.past, at[1], at[3]);
+    if (at[2] >= p.pastLength) {
+      all.floats[i] = p.at(part, at[0], at[2] - p.pastLength, at[1], at[3]);
       return;
     }
-    const Tensor &past = call.operand(4);
     const int64_t row =
-        (((part - 1) * p.batch + at[0]) * p.heads + at[1]) * p.past + at[2];
-    all.floats[i] = past.floats[row * p.size[part] + at[3]];
+        (((part - 1) * p.batch + at[0]) * p.heads + at[1]) * p.pastLength +
+        at[2];
+    all.floats[i] = p.past->floats[row * p.size[part] + at[3]];
   });
   return all;
 }
@@ -86,8 +86,8 @@ bool readSizes(Call &call, Packed &p) {
   }
   p.batch = p.x.shape[0];
   p.queries = p.x.shape[1];
-  p.past = call.has(4) ? call.operand(4).shape[3] : 0;
-  p.keys = p.past + p.queries;
+  p.pastLength = p.past ? p.past->shape[3] : 0;
+  p.keys = p.pastLength + p.queries;
   return true;
 }
 
@@ -100,51 +100,50 @@ void score(Call &call, const Packed &p, const Tensor &keys, int64_t b,
   scale = scale != 0 ? scale : 1 / std::sqrt(static_cast<double>(p.size[0]));
   SmallVector<double> query;
   for (int64_t d = 0; d < p.size[0]; ++d)
-    query.push_back(p.at(call, 0, b, i, h, d));
+    query.push_back(p.at(0, b, i, h, d));
   for (int64_t j = 0; j < p.keys; ++j) {
     double sum = 0;
     for (int64_t d = 0; d < p.size[0]; ++d)
       sum += query[d] *
              keys.floats[((b * p.heads + h) * p.keys + j) * p.size[1] + d];
     row[j] = sum * scale;
-    if (call.has(5))
-      row[j] += biasAt(call.operand(5), {b, h, i, j});
-    if (call.has(3) && !keeps(call.operand(3), p, b, i, j))
+    if (p.terms)
+      row[j] += biasAt(*p.terms, {b, h, i, j});
+    if (p.mask && !keeps(*p.mask, p, b, i, j))
       row[j] += filter;
-    if (causal && j > i + p.past)
+    if (causal && j > i + p.pastLength)
       row[j] = -std::numeric_limits<double>::infinity();
   }
 }
 
-void attention(Call &call) {
-  Packed p{call.operand(0),
-           call.operand(1),
-           call.getInt("num_heads", 0),
-           0,
-           0,
-           0,
-           0,
-           {},
-           {}};
+/// The exponents of a row over their sum.
+void softmax(std::vector<double> &row) {
+  double top = row[0], sum = 0;
+  for (double value : row)
+    top = std::max(top, value);
+  for (double &value : row)
+    sum += value = std::exp(value - top);
+  for (double &value : row)
+    value /= sum;
+}
+
+void attend(Call &call, Packed p) {
+  p.heads = call.getInt("num_heads", 0);
   if (!readSizes(call, p))
     return;
-  const Tensor keys = rowsOf(call, p, 1), values = rowsOf(call, p, 2);
+  const Tensor keys = rowsOf(p, 1), values = rowsOf(p, 2);
   Tensor y(p.x.type, {p.batch, p.queries, p.heads * p.size[2]});
   std::vector<double> row(p.keys);
   forEachIndex({p.batch, p.heads, p.queries}, [&](ArrayRef<int64_t> at,
                                                   int64_t) {
     const int64_t b = at[0], h = at[1], i = at[2];
     score(call, p, keys, b, h, i, row);
-    double top = row[0], sum = 0;
-    for (double value : row)
-      top = std::max(top, value);
-    for (double &value : row)
-      sum += value = std::exp(value - top);
+    softmax(row);
     for (int64_t d = 0; d < p.size[2]; ++d) {
       double &out =
           y.floats[((b * p.queries + i) * p.heads + h) * p.size[2] + d];
       for (int64_t j = 0; j < p.keys; ++j)
-        out += row[j] / sum *
+        out += row[j] *
                values.floats[((b * p.heads + h) * p.keys + j) * p.size[2] + d];
     }
   });
@@ -161,55 +160,126 @@ void attention(Call &call) {
   call.setResult(1, std::move(present));
 }
 
-/// Adds row \p index of a table.
-void addRow(Call &call, const Tensor &table, int64_t index, double *to) {
-  if (!call.require(rankOf(table) == 2, "a table is no matrix"))
-    return;
-  index += index < 0 ? table.shape[0] : 0;
-  if (call.require(index >= 0 && index < table.shape[0], "an index is outside"))
-    for (int64_t d = 0; d < table.shape[1]; ++d)
-      to[d] += table.floats[index * table.shape[1] + d];
+const Tensor *operandOrNull(Call &call, size_t i) {
+  return call.has(i) ? &call.operand(i) : nullptr;
 }
 
-void embedLayerNorm(Call &call) {
-  if (!call.require(call.has(2) && call.has(3) && call.has(5) && call.has(6),
-                    "a table, the scale or the shift is omitted"))
-    return;
-  const Tensor &words = call.operand(0), &table = call.operand(2);
-  const double epsilon = call.getFloat("epsilon", 1e-12f);
-  if (!call.require(rankOf(words) == 2 && rankOf(table) == 2, "ranks"))
-    return;
-  const int64_t batch = words.shape[0], length = words.shape[1],
-                width = table.shape[1];
-  Tensor sum(table.type, {batch, length, width}), y = sum;
-  Tensor counts(ElementType::I32, {batch});
-  const SmallVector<int64_t> places =
-      call.has(8) ? call.integers(8) : SmallVector<int64_t>();
-  for (int64_t i = 0; i < batch * length && !call.failed(); ++i) {
-    double *row = &sum.floats[i * width];
-    addRow(call, table, words.ints[i], row);
-    const auto known = static_cast<int64_t>(places.size());
-    addRow(call, call.operand(3), known > 0 ? places[i % known] : i % length,
-           row);
-    if (call.has(1) && call.has(4))
-      addRow(call, call.operand(4), call.operand(1).ints[i], row);
-    double mean = 0, variance = 0;
-    for (int64_t d = 0; d < width; ++d)
-      mean += row[d] / static_cast<double>(width);
-    for (int64_t d = 0; d < width; ++d)
-      variance +=
-          (row[d] - mean) * (row[d] - mean) / static_cast<double>(width);
-    for (int64_t d = 0; d < width; ++d)
-      y.floats[i * width + d] = (row[d] - mean) /
-                                    std::sqrt(variance + epsilon) *
-                                    call.operand(5).floats[d] +
-                                call.operand(6).floats[d];
-    if (call.has(7) && call.getInt("mask_index_type", 1) != 0)
-      counts.ints[i / length] += call.operand(7).ints[i];
+void attention(Call &call) {
+  attend(call, {call.operand(0), call.operand(1), operandOrNull(call, 2),
+                operandOrNull(call, 3), operandOrNull(call, 4),
+                operandOrNull(call, 5)});
+}
+
+/// The numbers that integers of operand i stand for; parameters are one, or one
+/// for each column.
+Tensor dequantised(Call &call, size_t i, size_t scale, size_t zero,
+                   ElementType type) {
+  const Tensor &q = call.operand(i);
+  Tensor y(type, q.shape);
+  for (int64_t k = 0; k < q.size(); ++k) {
+    auto parameter = [&](size_t at, double otherwise) {
+      return call.has(at)
+                 ? numberAt(call.operand(at), k % call.operand(at).size())
+                 : otherwise;
+    };
+    y.floats[k] = (numberAt(q, k) - parameter(zero, 0)) * parameter(scale, 1);
   }
+  return y;
+}
+
+void quantisedAttention(Call &call) {
+  const ElementType type = call.operand(2).type;
+  const Tensor x = dequantised(call, 0, 3, 6, type),
+               w = dequantised(call, 1, 4, 7, type);
+  attend(call, {x, w, &call.operand(2), operandOrNull(call, 5),
+                operandOrNull(call, 8), nullptr});
+}
+
+/// Keys and values of DecoderAttention and its queries, [batch, heads, length,
+/// size], where a cache has what comes first.
+struct Decoder {
+  Call &call;
+  int64_t heads, batch, width, size;
+
+  explicit Decoder(Call &call)
+      : call(call), heads(call.getInt("num_heads", 0)),
+        batch(call.operand(0).shape[1]), width(call.operand(0).shape[2]),
+        size(heads > 0 ? width / heads : 0) {}
+
+  /// Part 0 of the weights of queries, 1 and 2 of those of keys and values.
+  double project(const Tensor &rows, int part, int64_t t, int64_t b,
+                 int64_t column) const {
+    const Tensor &w = call.operand(part == 0 ? 2 : 3);
+    const int64_t first = part == 2 ? width : 0;
+    double sum = call.operand(4).floats[part * width + column];
+    for (int64_t k = 0; k < width; ++k)
+      sum += rows.floats[(t * batch + b) * width + k] *
+             w.floats[k * w.shape[1] + first + column];
+    return sum;
+  }
+  Tensor heads4(const Tensor *cache, const Tensor *rows, int part) const {
+    const int64_t old = cache ? cache->shape[2] : 0;
+    Tensor y(call.operand(0).type,
+             {batch, heads, old + (rows ? rows->shape[0] : 0), size});
+    forEachIndex(y.shape, [&](ArrayRef<int64_t> at, int64_t i) {
+      y.floats[i] =
+          at[2] < old
+              ? cache->floats[((at[0] * heads + at[1]) * old + at[2]) * size +
+                              at[3]]
+              : project(*rows, part, at[2] - old, at[0], at[1] * size + at[3]);
+    });
+    return y;
+  }
+};
+
+bool flag(Call &call, size_t i) {
+  return call.has(i) && call.integers(i)[0] != 0;
+}
+
+void decoderAttention(Call &call) {
+  const Tensor &x = call.operand(0);
+  if (!call.require(rankOf(x) == 3 && rankOf(call.operand(1)) == 3 &&
+                        x.isFloat(),
+                    "ranks do not fit"))
+    return;
+  const Decoder d(call);
+  if (!call.require(d.size > 0, "heads do not fit"))
+    return;
+  const bool cross = flag(call, 8), state = flag(call, 10),
+             cached = flag(call, 9) && state;
+  const Tensor *source = cached && cross ? nullptr
+                         : cross         ? &call.operand(1)
+                                         : &x;
+  const Tensor q = d.heads4(nullptr, &x, 0),
+               k = d.heads4(cached ? &call.operand(6) : nullptr, source, 1),
+               v = d.heads4(cached ? &call.operand(7) : nullptr, source, 2);
+  const int64_t keys = k.shape[2];
+  Tensor y(x.type, x.shape);
+  std::vector<double> row(keys);
+  forEachIndex({d.batch, d.heads, x.shape[0]}, [&](ArrayRef<int64_t> at,
+                                                   int64_t i) {
+    const int64_t first = (at[0] * d.heads + at[1]) * keys;
+    for (int64_t j = 0; j < keys; ++j) {
+      row[j] = 0;
+      for (int64_t c = 0; c < d.size; ++c)
+        row[j] += q.floats[i * d.size + c] * k.floats[(first + j) * d.size + c];
+      row[j] /= std::sqrt(static_cast<double>(d.size));
+      if (flag(call, 11) && call.operand(5).ints[at[0] * keys + j] != 0)
+        row[j] = -std::numeric_limits<double>::infinity();
+    }
+    softmax(row);
+    for (int64_t c = 0; c < d.size; ++c) {
+      double &out =
+          y.floats[(at[2] * d.batch + at[0]) * d.width + at[1] * d.size + c];
+      for (int64_t j = 0; j < keys; ++j)
+        out += row[j] * v.floats[(first + j) * d.size + c];
+    }
+  });
   call.setResult(0, std::move(y));
-  call.setResult(1, std::move(counts));
-  call.setResult(2, std::move(sum));
+  if (!state)
+    return;
+  call.setResult(1, k);
+  call.setResult(2, v);
 }
 
 } // namespace
@@ -219,6 +289,8 @@ std::vector<EvaluatorRow> onnxref::packedAttentionEvaluators() {
   constexpr Continuity smooth = Continuity::Smooth;
   return {
       {"Attention", {1}, 2, attention, smooth, domain},
-      {"EmbedLayerNormalization", {1}, 1, embedLayerNorm, smooth, domain},
+      {"DecoderMaskedSelfAttention", {1}, 3, attention, smooth, domain},
+      {"QAttention", {1}, 5, quantisedAttention, smooth, domain},
+      {"DecoderAttention", {1}, 5, decoderAttention, smooth, domain},
   };
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Operators of com.microsoft on quantised numbers and packed weights: every
-// number is taken out and computed in binary64.
+// Operators of com.microsoft on quantised numbers: every number is taken out
+// and computed in binary64.
 
 #include "lib/Frontend/OnnxReference/Convolution.h"
 #include "lib/Frontend/OnnxReference/Registry.h"
@@ -149,6 +149,81 @@ void globalAveragePool(Call &call) {
   setQuantised(call, y, 3, call.operand(0).type);
 }
 
+/// The shape with the reduced axes, which are all if none is given, as 1.
+std::optional<Shape> reducedShape(Call &call, const Tensor &x) {
+  SmallVector<int64_t> axes = call.normalAxes(call.getInts("axes"), rankOf(x));
+  if (call.failed())
+    return std::nullopt;
+  Shape shape(x.shape);
+  for (int64_t d = 0; d < rankOf(x); ++d)
+    if (axes.empty() || llvm::is_contained(axes, d))
+      shape[d] = 1;
+  return shape;
+}
+
+/// Sums of \p x over the axes whose extent in \p shape is 1, and without these
+/// if keepdims is 0.
+Tensor reducedSum(Call &call, const Tensor &x, const Shape &shape) {
+  const Shape steps = broadcastStrides(shape, shape.size());
+  const SmallVector<int64_t> axes =
+      call.normalAxes(call.getInts("axes"), rankOf(x));
+  Tensor y(ElementType::F64, shape);
+  forEachIndex(x.shape, [&](ArrayRef<int64_t> at, int64_t i) {
+    int64_t to = 0;
+    for (size_t d = 0; d < at.size(); ++d)
+      to += at[d] * steps[d];
+    y.floats[to] += numberAt(x, i);
+  });
+  if (call.getInt("keepdims", 1) != 0)
+    return y;
+  Shape kept;
+  for (int64_t d = 0; d < rankOf(x); ++d)
+    if (!axes.empty() && !llvm::is_contained(axes, d))
+      kept.push_back(shape[d]);
+  return reshaped(y, kept);
+}
+
+void reduceMean(Call &call) {
+  const Tensor x = dequantised(call, 0);
+  const std::optional<Shape> shape =
+      call.failed() ? std::nullopt : reducedShape(call, x);
+  if (!shape || !call.require(x.size() > 0, "nothing to reduce"))
+    return;
+  Tensor y = reducedSum(call, x, *shape);
+  for (double &value : y.floats)
+    value *= static_cast<double>(y.size()) / static_cast<double>(x.size());
+  setQuantised(call, y, 3, call.operand(0).type);
+}
+
+void reduceSum(Call &call) {
+  const Tensor &x = call.operand(0);
+  const std::optional<Shape> shape = reducedShape(call, x);
+  if (!shape)
+    return;
+  const Tensor sum = reducedSum(call, x, *shape);
+  Tensor y(x.type == ElementType::U8 ? ElementType::U32 : ElementType::I32,
+           sum.shape);
+  for (int64_t i = 0; i < y.size(); ++i)
+    y.ints[i] = static_cast<int64_t>(sum.floats[i]);
+  call.setResult(0, std::move(y));
+}
+
+void multiplyIntegers(Call &call) {
+  Tensor parts[2];
+  if (!call.require(call.has(2), "an operand is omitted"))
+    return;
+  for (size_t i : {0, 1}) {
+    const Tensor &q = call.operand(2 * i);
+    const double zero = single(call, 2 * i + 1, 0);
+    parts[i] = Tensor(ElementType::I32, q.shape);
+    for (int64_t k = 0; k < q.size(); ++k)
+      parts[i].ints[k] = q.ints[k] - static_cast<int64_t>(zero);
+  }
+  if (!call.failed())
+    call.setResult(0, zip(call, parts[0], parts[1], ElementType::I32,
+                          [](auto p, auto q) { return p * q; }));
+}
+
 void concat(Call &call) {
   SmallVector<Tensor> parts;
   for (size_t i = 2; i + 1 < call.numOperands(); i += 3)
@@ -229,6 +304,27 @@ void dynamicQuantizeMatMul(Call &call) {
                  255.0) -
         zero;
   setScaled(call, a, scale, 3, 2, 4);
+}
+
+/// Products are exact, and so are sums of 2^20 of them in binary64; they are
+/// kept modulo 2^32.
+void matmulInteger16(Call &call) {
+  Tensor parts[2];
+  for (size_t i : {0, 1}) {
+    const Tensor &q = call.operand(i);
+    parts[i] = Tensor(ElementType::F64, q.shape);
+    for (int64_t k = 0; k < q.size(); ++k)
+      parts[i].floats[k] = numberAt(q, k);
+  }
+  const Tensor sums = multiplyMatrices(call, parts[0], parts[1]);
+  if (call.failed())
+    return;
+  const bool isUnsigned = call.operand(0).type == ElementType::U16 &&
+                          call.operand(1).type == ElementType::U16;
+  Tensor y(isUnsigned ? ElementType::U32 : ElementType::I32, sums.shape);
+  for (int64_t i = 0; i < y.size(); ++i)
+    y.ints[i] = static_cast<int64_t>(sums.floats[i]);
+  call.setResult(0, wrapped(std::move(y)));
 }
 
 /// Element (row, column) of a matrix that may be transposed.
@@ -316,188 +412,6 @@ void averagePool(Call &call) {
                ZeroPoint::BeforeRounding);
 }
 
-/// Bits of a row of bytes from `bit` on.
-int64_t bitsAt(const Tensor &bytes, int64_t row, int64_t bit, int64_t bits) {
-  int64_t value = 0;
-  for (int64_t i = 0; i < bits; ++i)
-    value |= (bytes.ints[row + (bit + i) / 8] >> ((bit + i) % 8) & 1) << i;
-  return value;
-}
-
-void matmulNBits(Call &call) {
-  const int64_t depth = call.getInt("K", 0), columns = call.getInt("N", 0),
-                bits = call.getInt("bits", 4),
-                size = call.getInt("block_size", 32);
-  if (!call.require(depth > 0 && columns > 0 && bits > 0 && bits <= 8 &&
-                        size > 0,
-                    "sizes are not positive"))
-    return;
-  const int64_t blocks = (depth + size - 1) / size, row = (size * bits + 7) / 8,
-                zeros = (blocks * bits + 7) / 8;
-  const Tensor &packed = call.operand(1), &scales = call.operand(2);
-  const bool numbers = call.has(3) && call.operand(3).isFloat();
-  if (!call.require(
-          packed.size() == columns * blocks * row &&
-              scales.size() == columns * blocks &&
-              (!call.has(3) || call.operand(3).size() ==
-                                   columns * (numbers ? blocks : zeros)) &&
-              (!call.has(4) || call.operand(4).size() >= depth),
-          "operands do not have the sizes of their attributes"))
-    return;
-  Tensor w(ElementType::F32, {depth, columns});
-  for (int64_t c = 0; c < columns; ++c)
-    for (int64_t k = 0; k < depth; ++k) {
-      const int64_t own = k / size,
-                    block = call.has(4) ? call.operand(4).ints[k] : own;
-      if (!call.require(block >= 0 && block < blocks, "there is no such block"))
-        return;
-      double zero = std::ldexp(1.0, static_cast<int>(bits) - 1);
-      if (numbers)
-        zero = call.operand(3).floats[c * blocks + block];
-      else if (call.has(3))
-        zero = static_cast<double>(
-            bitsAt(call.operand(3), c * zeros, block * bits, bits));
-      const auto q = static_cast<double>(
-          bitsAt(packed, (c * blocks + own) * row, k % size * bits, bits));
-      w.floats[k * columns + c] =
-          (q - zero) * scales.floats[c * blocks + block];
-    }
-  reference::roundToType(w, call.operand(0).type);
-  Tensor y = multiplyMatrices(call, call.operand(0), w);
-  if (!call.failed() && call.has(5))
-    y = zip(call, y, call.operand(5), y.type,
-            [](auto p, auto q) { return p + q; });
-  call.setResult(0, std::move(y));
-}
-
-/// What a code of 4 bits stands for: a float of one bit of fraction with a
-/// factor of 1/12, or a quantile of the normal distribution.
-double fourBits(int64_t code, bool normal) {
-  constexpr double quantiles[] = {-1.0,
-                                  -0.6961928009986877,
-                                  -0.5250730514526367,
-                                  -0.39491748809814453,
-                                  -0.28444138169288635,
-                                  -0.18477343022823334,
-                                  -0.09105003625154495,
-                                  0.0,
-                                  0.07958029955625534,
-                                  0.16093020141124725,
-                                  0.24611230194568634,
-                                  0.33791524171829224,
-                                  0.44070982933044434,
-                                  0.5626170039176941,
-                                  0.7229568362236023,
-                                  1.0};
-  // Twelfths, but the least number, which is a 192nd.
-  constexpr double twelfths[] = {0, 0.0625, 8, 12, 4, 6, 2, 3};
-  return normal ? quantiles[code]
-                : (code < 8 ? 1 : -1) * twelfths[code & 7] / 12;
-}
-
-void matmulBnb4(Call &call) {
-  const int64_t depth = call.getInt("K", 0), columns = call.getInt("N", 0),
-                block = call.getInt("block_size", 64);
-  const bool normal = call.getInt("quant_type", 1) == 1,
-             turned = call.getInt("transB", 1) != 0;
-  const Tensor &bytes = call.operand(1), &scales = call.operand(2);
-  if (!call.require(depth > 0 && columns > 0 && block > 0 &&
-                        bytes.size() == (depth * columns + 1) / 2 &&
-                        scales.size() == (depth * columns + block - 1) / block,
-                    "operands do not have the sizes of their attributes"))
-    return;
-  Tensor w(ElementType::F32,
-           turned ? Shape{depth, columns} : Shape{columns, depth});
-  forEachIndex(w.shape, [&](ArrayRef<int64_t> at, int64_t i) {
-    const int64_t place = turned ? at[1] * depth + at[0] : i;
-    const int64_t pair = bytes.ints[place / 2];
-    w.floats[i] = fourBits(place % 2 ? pair & 15 : pair >> 4, normal) *
-                  scales.floats[place / block];
-  });
-  call.setResult(0, multiplyMatrices(call, call.operand(0), w));
-}
-
-/// A number of the table, from its index in row-major order.
-struct Table {
-  const Tensor &data, &scales;
-  const Tensor *zeros;
-  int64_t bits, size, axis, perByte;
-  Shape shape, blocks;
-
-  double at(ArrayRef<int64_t> index) const {
-    int64_t i = 0, block = 0;
-    for (size_t d = 0; d < index.size(); ++d) {
-      i = i * shape[d] + index[d];
-      block = block * blocks[d] +
-              (static_cast<int64_t>(d) == axis ? index[d] / size : index[d]);
-    }
-    const double zero =
-        zeros ? zeroAt(block)
-              : (perByte > 0 ? std::ldexp(1.0, static_cast<int>(bits) - 1) : 0);
-    return (number(data, i) - zero) * scales.floats[block];
-  }
-  /// Rows of zero points begin with a byte.
-  double zeroAt(int64_t block) const {
-    if (perByte == 0)
-      return number(*zeros, block);
-    const int64_t columns = blocks.back(),
-                  width = (columns + perByte - 1) / perByte;
-    return static_cast<double>(
-        bitsAt(*zeros, block / columns * width, block % columns * bits, bits));
-  }
-  double number(const Tensor &x, int64_t i) const {
-    return perByte == 0 ? static_cast<double>(x.ints[i])
-                        : static_cast<double>(bitsAt(x, 0, i * bits, bits));
-  }
-};
-
-void gatherBlockQuantized(Call &call) {
-  const Tensor &data = call.operand(0), &indices = call.operand(1);
-  const int64_t bits = call.getInt("bits", 4);
-  if (!call.require(bits == 2 || bits == 4 || bits == 8,
-                    "bits are not 2, 4 or 8"))
-    return;
-  const int64_t perByte = call.narrowOperand(0) ? 0 : 8 / bits;
-  Table t{data,
-          call.operand(2),
-          call.has(3) ? &call.operand(3) : nullptr,
-          bits,
-          call.getInt("block_size", 128),
-          0,
-          perByte,
-          Shape(data.shape),
-          {}};
-  if (!call.require(!t.shape.empty() && t.size > 0, "the table is a scalar"))
-    return;
-  if (perByte > 0)
-    t.shape.back() *= perByte;
-  t.axis = call.normalAxis(call.getInt("quantize_axis", 1), rankOf(data));
-  const int64_t axis =
-      call.normalAxis(call.getInt("gather_axis", 0), rankOf(data));
-  if (call.failed())
-    return;
-  t.blocks = t.shape;
-  t.blocks[t.axis] = (t.shape[t.axis] + t.size - 1) / t.size;
-  Shape shape(ArrayRef<int64_t>(t.shape).take_front(axis));
-  shape.append(indices.shape.begin(), indices.shape.end());
-  shape.append(t.shape.begin() + axis + 1, t.shape.end());
-  Tensor y(t.scales.type, shape);
-  forEachIndex(shape, [&](ArrayRef<int64_t> at, int64_t i) {
-    int64_t which = 0;
-    for (int64_t d = 0; d < rankOf(indices); ++d)
-      which = which * indices.shape[d] + at[axis + d];
-    int64_t row = indices.ints[which];
-    row += row < 0 ? t.shape[axis] : 0;
-    if (!call.require(row >= 0 && row < t.shape[axis], "an index is outside"))
-      return;
-    Shape from(at.take_front(axis));
-    from.push_back(row);
-    from.append(at.begin() + axis + rankOf(indices), at.end());
-    y.floats[i] = t.at(from);
-  });
-  call.setResult(0, std::move(y));
-}
-
 } // namespace
 
 std::vector<EvaluatorRow> onnxref::contribQuantisedEvaluators() {
@@ -514,11 +428,12 @@ std::vector<EvaluatorRow> onnxref::contribQuantisedEvaluators() {
       {"QLinearGlobalAveragePool", {1}, 4, globalAveragePool, open, domain},
       {"QLinearAveragePool", {1}, 4, averagePool, open, domain},
       {"QGemm", {1}, 5, qgemm, open, domain},
+      {"QLinearReduceMean", {1}, 4, reduceMean, open, domain},
+      {"ReduceSumInteger", {1}, 1, reduceSum, Continuity::Steps, domain},
+      {"MulInteger", {1}, 1, multiplyIntegers, Continuity::Steps, domain},
+      {"MatMulInteger16", {1}, 2, matmulInteger16, Continuity::Steps, domain},
       {"QLinearConcat", {1}, 4, concat, open, domain},
       {"MatMulIntegerToFloat", {1}, 4, matmulIntegerToFloat, smooth, domain},
       {"DynamicQuantizeMatMul", {1}, 3, dynamicQuantizeMatMul, open, domain},
-      {"MatMulNBits", {1}, 3, matmulNBits, smooth, domain},
-      {"MatMulBnb4", {1}, 3, matmulBnb4, smooth, domain},
-      {"GatherBlockQuantized", {1}, 3, gatherBlockQuantized, smooth, domain},
   };
 }

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Attention without a softmax: a matrix per head of keys is the state, which
-// every token decays, corrects and reads. Without corrections, and with a decay
-// that is one number per head, all tokens go at once; otherwise one by one.
+// Linear attention and causal convolution, of ONNX and of com.microsoft, which
+// may ask for the states after the last few tokens: a window that leads the
+// batch, whose last slot is the state.
 
 #include "Heads.h"
+#include "Recurrence.h"
 
 #include "lib/Frontend/Onnx/Registry.h"
 
 #include <cmath>
-#include <limits>
 
 using namespace ashlar;
 using namespace ashlar::frontend;
@@ -17,145 +17,62 @@ using namespace ashlar::nn;
 
 namespace {
 
-/// Operands in binary32, by heads.
-struct Recurrence {
-  int64_t batch = 0, length = 0, heads = 0; ///< Of keys and states.
-  int64_t group = 0;                        ///< Heads of queries per state.
-  int64_t keySize = 0, valueSize = 0;
-  Value query; ///< [batch, heads, group, length, keySize], scaled.
-  Value key, value;
-  Value
-      decay;  ///< Logarithm, [batch, heads, length, 1 or keySize]; may be null.
-  Value rate; ///< [batch, 1 or heads, length, 1]; null without correction.
-  Value state; ///< [batch, heads, keySize, valueSize]; null for zeros.
-};
-
 Value multiply(Node &n, Value a, Value b) { return n.binary<MulOp>(a, b); }
 
 Value f32(Node &n, Value x) {
   return n.cast(x, mlir::Float32Type::get(n.context()));
 }
 
-/// Token t of [batch, heads, length, size] as a row or as a column.
-Value token(Node &n, Value x, int64_t t, bool column) {
-  Value row = n.sliceAxis(x, 2, t, 1);
-  if (!row || !column)
-    return row;
-  const Shape shape(shapeOf(row));
-  return n.reshape(row, {shape[0], shape[1], shape[3], 1});
+/// The attribute state_window of com.microsoft's form.
+int64_t readStateWindow(Node &n) {
+  const int64_t window = n.getInt("state_window", 0);
+  if (!n.failed() && (window < 0 || window > 8))
+    n.malformed("state_window is {}, expected 0 to 8", window);
+  return window;
 }
 
-/// The state after token t.
-Value advance(Node &n, const Recurrence &r, Value state, int64_t t) {
-  Value value = token(n, r.value, t, /*column=*/false);
-  if (state && r.decay)
-    state = multiply(n, state,
-                     n.unary(UnaryFunction::Exp, token(n, r.decay, t, true)));
-  if (state && r.rate)
-    value = n.binary<SubOp>(
-        value, n.matmul(token(n, r.key, t, /*column=*/false), state));
-  if (r.rate)
-    value = multiply(n, value, token(n, r.rate, t, /*column=*/false));
-  Value written = multiply(n, token(n, r.key, t, /*column=*/true), value);
-  return state ? n.binary<AddOp>(state, written) : written;
+/// The last slot of states that a window leads.
+Value lastSlot(Node &n, Value states, int64_t window) {
+  if (!states || window == 0)
+    return states;
+  if (rankOf(states) < 2 || shapeOf(states)[0] != window)
+    return n.malformed("past_state is {}, expected {} slots", typeText(states),
+                       window);
+  return n.reshape(n.sliceAxis(states, 0, window - 1, 1),
+                   shapeOf(states).drop_front());
 }
 
-/// Every token after the one before; the result by heads, and the last state.
-std::pair<Value, Value> runTokens(Node &n, const Recurrence &r) {
-  Value state = r.state;
-  SmallVector<Value> rows;
-  for (int64_t t = 0; t < r.length && !n.failed(); ++t) {
-    state = advance(n, r, state, t);
-    Value query = n.reshape(n.sliceAxis(r.query, 3, t, 1),
-                            {r.batch, r.heads, r.group, r.keySize});
-    rows.push_back(n.reshape(n.matmul(query, state),
-                             {r.batch, r.heads, r.group, 1, r.valueSize}));
-  }
-  return {n.concat(rows, 3), state};
+/// The slots of a window: the states, oldest first, after zeros for tokens
+/// before the first one. Without a window the last state.
+Value inWindow(Node &n, ArrayRef<Value> states, int64_t window) {
+  if (n.failed() || states.empty() || !states.back())
+    return nullptr;
+  if (window == 0)
+    return states.back();
+  Shape slot(shapeOf(states.back()));
+  slot.insert(slot.begin(), 1);
+  SmallVector<Value> slots(
+      window - static_cast<int64_t>(states.size()),
+      n.broadcast(n.splat(0, elementOf(states.back())), slot));
+  for (Value state : states)
+    slots.push_back(n.reshape(state, slot));
+  return n.concat(slots, 0);
 }
 
-/// Sums of the decays up to each token, [batch, heads, length, 1].
-Value summedDecay(Node &n, const Recurrence &r) {
-  Value sum = r.decay;
-  for (int64_t reach = 1; sum && reach < r.length; reach *= 2)
-    sum = n.binary<AddOp>(sum, n.pad(n.sliceAxis(sum, 2, 0, r.length - reach),
-                                     {0, 0, reach, 0}, {0, 0, 0, 0},
-                                     PadMode::Constant, 0));
-  return sum;
-}
-
-/// All tokens at once: token t reads what token s <= t has written, less what
-/// decayed in between, and what is left of the first state.
-std::pair<Value, Value> runAtOnce(Node &n, const Recurrence &r) {
-  const Type element = mlir::Float32Type::get(n.context()),
-             index = mlir::IntegerType::get(n.context(), 64);
-  const Shape byHead = {r.batch, r.heads, r.group * r.length, r.keySize};
-  Value earlier =
-      n.compare(CompareKind::GreaterOrEqual, n.iota(r.length, 2, 4, index),
-                n.iota(r.length, 3, 4, index));
-  Value sum = r.decay ? summedDecay(n, r) : Value();
-  Value kept = n.cast(earlier, element), left = r.key, query = r.query;
-  Value state = r.state;
-  if (sum) {
-    Value across = n.transpose(sum, {0, 1, 3, 2});
-    kept = n.unary(
-        UnaryFunction::Exp,
-        n.where(earlier, n.binary<SubOp>(sum, across),
-                n.splat(-std::numeric_limits<double>::infinity(), element)));
-    Value whole = n.sliceAxis(sum, 2, r.length - 1, 1);
-    left = multiply(n, r.key,
-                    n.unary(UnaryFunction::Exp, n.binary<SubOp>(whole, sum)));
-    state =
-        state ? multiply(n, state, n.unary(UnaryFunction::Exp, whole)) : state;
-    query = multiply(n, query,
-                     n.reshape(n.unary(UnaryFunction::Exp, sum),
-                               {r.batch, r.heads, 1, r.length, 1}));
-  }
-  Value scores =
-      n.matmul(n.reshape(r.query, byHead), n.transpose(r.key, {0, 1, 3, 2}));
-  const Shape apart = {r.batch, r.heads, r.group, r.length, r.length};
-  const Shape mask = {r.decay ? r.batch : 1, r.decay ? r.heads : 1, 1, r.length,
-                      r.length};
-  scores = multiply(n, n.reshape(scores, apart), n.reshape(kept, mask));
-  Value y = n.matmul(
-      n.reshape(scores, {r.batch, r.heads, r.group * r.length, r.length}),
-      r.value);
-  if (r.state)
-    y = n.binary<AddOp>(y, n.matmul(n.reshape(query, byHead), r.state));
-  Value written = n.matmul(n.transpose(left, {0, 1, 3, 2}), r.value);
-  return {n.reshape(y, {r.batch, r.heads, r.group, r.length, r.valueSize}),
-          state ? n.binary<AddOp>(state, written) : written};
-}
-
-/// What the rule asks of the optional operands.
-bool checkRule(Node &n, const std::string &rule) {
-  const bool gated = rule == "gated" || rule == "gated_delta",
-             corrected = rule == "delta" || rule == "gated_delta";
-  if (!gated && !corrected && rule != "linear")
-    n.malformed("update_rule is '{}', expected linear, gated, delta or "
-                "gated_delta",
-                printable(rule));
-  else if (n.hasInput(4) != gated)
-    n.malformed("update_rule '{}' {} a decay", rule,
-                gated ? "needs" : "takes no");
-  else if (n.hasInput(5) != corrected)
-    n.malformed("update_rule '{}' {} a beta", rule,
-                corrected ? "needs" : "takes no");
-  return !n.failed();
-}
-
-/// Sizes from the operands; false after recording an error.
-bool readSizes(Node &n, Recurrence &r) {
-  const int64_t queryHeads = n.getInt("q_num_heads", 0);
+/// Sizes from the operands; false after recording an error. With `inverse`
+/// several heads of keys may share one of queries: it counts for each.
+bool readSizes(Node &n, Recurrence &r, bool inverse, int64_t &queryHeads) {
+  queryHeads = n.getInt("q_num_heads", 0);
   r.heads = n.getInt("kv_num_heads", 0);
   Value q = n.input(0), k = n.input(1), v = n.input(2);
   if (n.failed())
     return false;
-  if (r.heads < 1 || queryHeads < 1 || queryHeads % r.heads != 0) {
+  if (r.heads < 1 || queryHeads < 1 ||
+      (queryHeads % r.heads != 0 && !(inverse && r.heads % queryHeads == 0))) {
     n.malformed("{} heads of queries with {} of keys", queryHeads, r.heads);
     return false;
   }
-  r.group = queryHeads / r.heads;
+  r.group = std::max<int64_t>(queryHeads / r.heads, 1);
   for (Value x : {q, k, v})
     if (rankOf(x) != 3 || shapeOf(x).take_front(2) != shapeOf(q).take_front(2))
       n.malformed("queries {}, keys {} and values {} do not match", typeText(q),
@@ -182,7 +99,7 @@ Value byHeads(Node &n, Value x, int64_t heads) {
 }
 
 /// The optional operands.
-bool readOptions(Node &n, Recurrence &r) {
+bool readOptions(Node &n, Recurrence &r, int64_t window) {
   auto refuse = [&](size_t i, const char *name) {
     n.malformed("{} is {}, for {} heads of {} by {}", name,
                 typeText(n.input(i)), r.heads, r.keySize, r.valueSize);
@@ -194,10 +111,12 @@ bool readOptions(Node &n, Recurrence &r) {
            llvm::is_contained(widths, shape[2]);
   };
   if (n.hasInput(3)) {
-    if (shapeOf(n.input(3)) !=
-        ShapeRef({r.batch, r.heads, r.keySize, r.valueSize}))
+    Value state = lastSlot(n, n.input(3), window);
+    if (!state)
+      return false;
+    if (shapeOf(state) != ShapeRef({r.batch, r.heads, r.keySize, r.valueSize}))
       return refuse(3, "past_state");
-    r.state = f32(n, n.input(3));
+    r.state = f32(n, state);
   }
   if (n.hasInput(4)) {
     if (!fits(4, {r.heads, r.heads * r.keySize}))
@@ -212,39 +131,94 @@ bool readOptions(Node &n, Recurrence &r) {
   return !n.failed();
 }
 
-void linearAttention(Node &n) {
+/// `windows`: com.microsoft's form.
+void linearAttentionOf(Node &n, bool windows) {
   const std::string rule = n.getString("update_rule", "gated_delta");
   double scale = n.getFloat("scale", 0);
+  const int64_t window = windows ? readStateWindow(n) : 0;
   n.ignore("chunk_size"); // How to compute, not what.
   Recurrence r;
-  if (!checkRule(n, rule) || !readSizes(n, r) || !readOptions(n, r))
+  int64_t queryHeads = 0;
+  if (n.failed() || !checkUpdateRule(n, rule, n.hasInput(4), n.hasInput(5)) ||
+      !readSizes(n, r, /*inverse=*/windows, queryHeads) ||
+      !readOptions(n, r, window))
     return;
   if (scale == 0)
     scale = 1 / std::sqrt(static_cast<double>(r.keySize));
-  Value q = byHeads(n, n.input(0), r.heads * r.group);
+  Value q = byHeads(n, n.input(0), queryHeads);
   q = multiply(n, q, n.splat(scale, mlir::Float32Type::get(n.context())));
+  if (queryHeads < r.heads)
+    q = repeatHeads(n, q, r.heads);
   r.query = n.reshape(q, {r.batch, r.heads, r.group, r.length, r.keySize});
   r.key = byHeads(n, n.input(1), r.heads);
   r.value = byHeads(n, n.input(2), r.heads);
+  r.keep = n.outputUsed(1) ? std::max<int64_t>(window, 1) : 1;
   if (n.failed())
     return;
-  const bool byToken =
-      r.length == 1 || r.rate || (r.decay && shapeOf(r.decay)[3] != 1);
-  auto [y, state] = byToken ? runTokens(n, r) : runAtOnce(n, r);
-  y = n.transpose(
-      n.reshape(y, {r.batch, r.heads * r.group, r.length, r.valueSize}),
+  RecurrenceResult made = runRecurrence(n, r);
+  Value y = n.transpose(
+      n.reshape(made.y, {r.batch, r.heads * r.group, r.length, r.valueSize}),
       {0, 2, 1, 3});
   y = n.reshape(y, {r.batch, r.length, r.heads * r.group * r.valueSize});
   const Type given = elementOf(n.input(0));
   n.setOutput(0, n.cast(y, given));
-  n.setOutput(1, n.cast(state, n.hasInput(3) ? elementOf(n.input(3)) : given));
+  if (Value state = inWindow(n, made.states, n.outputUsed(1) ? window : 0))
+    n.setOutput(1,
+                n.cast(state, n.hasInput(3) ? elementOf(n.input(3)) : given));
+}
+
+void linearAttention(Node &n) { linearAttentionOf(n, /*windows=*/false); }
+void contribLinearAttention(Node &n) { linearAttentionOf(n, /*windows=*/true); }
+
+/// The attributes that com.microsoft's form of the convolution adds.
+struct CausalForm {
+  int64_t dilation = 1, window = 0;
+  bool last = false; ///< Rows of channels, [batch, length, channels..].
+};
+
+std::optional<CausalForm> readCausalForm(Node &n) {
+  CausalForm f;
+  f.dilation = n.getInt("dilation", 1);
+  f.last = n.getInt("channels_last", 0) != 0;
+  f.window = readStateWindow(n);
+  const int64_t dimensions = n.getInt("ndim", 1);
+  if (dimensions != 1)
+    n.unsupported("ndim is {}: the definition has no padding for dimensions "
+                  "before the last; only 1 is known",
+                  dimensions);
+  if (!n.failed() && (f.dilation < 1 || f.dilation > (int64_t(1) << 24)))
+    n.malformed("dilation is {}", f.dilation);
+  return n.failed() ? std::nullopt : std::optional<CausalForm>(f);
+}
+
+/// [batch, rows, channels..] as [batch, channels, rows], if they are last.
+Value rowsLast(Node &n, Value x, const CausalForm &f) {
+  if (!x || !f.last)
+    return x;
+  const ShapeRef shape = shapeOf(x);
+  if (shape.size() < 3)
+    return n.malformed("an operand is {}, expected 3 dimensions or more",
+                       typeText(x));
+  return n.transpose(
+      n.reshape(x, {shape[0], shape[1], elementCount(shape.drop_front(2))}),
+      {0, 2, 1});
+}
+
+/// And back to the channels of \p like.
+Value channelsBack(Node &n, Value x, Value like, const CausalForm &f) {
+  if (!x || !f.last)
+    return x;
+  Shape shape = {shapeOf(x)[0], shapeOf(x)[2]};
+  shape.append(shapeOf(like).begin() + 2, shapeOf(like).end());
+  return n.reshape(n.transpose(x, {0, 2, 1}), shape);
 }
 
 /// A depthwise convolution that reads the past only; what the next call needs
 /// of it is the second result.
-void causalConvWithState(Node &n) {
-  Value x = n.input(0), w = n.input(1);
+void causalConv(Node &n, const CausalForm &f) {
+  Value given = n.input(0), w = n.input(1);
   const std::string activation = n.getString("activation", "none");
+  Value x = n.failed() ? Value() : rowsLast(n, given, f);
   if (!x || !w)
     return;
   if (activation != "none" && activation != "silu" && activation != "swish") {
@@ -259,24 +233,43 @@ void causalConvWithState(Node &n) {
     return;
   }
   const Shape shape(shapeOf(x));
-  const int64_t past = shapeOf(w)[2] - 1;
+  const int64_t past = (shapeOf(w)[2] - 1) * f.dilation;
   Value longer;
   if (n.hasInput(3)) {
-    if (shapeOf(n.input(3)) != ShapeRef({shape[0], shape[1], past})) {
+    Value state = rowsLast(n, lastSlot(n, n.input(3), f.window), f);
+    if (state && shapeOf(state) != ShapeRef({shape[0], shape[1], past}))
       n.malformed("past_state is {}, expected {}", typeText(n.input(3)),
                   shapeToString({shape[0], shape[1], past}));
+    if (n.failed())
       return;
-    }
-    longer = past == 0 ? x : n.concat({n.input(3), x}, 2);
+    longer = past == 0 ? x : n.concat({state, x}, 2);
   } else {
     longer = n.pad(x, {0, 0, past}, {0, 0, 0}, PadMode::Constant, 0);
   }
-  Value y = n.conv(longer, w, n.optionalInput(2), {{1}, {0, 0}, {1}, shape[1]});
+  Value y = n.conv(longer, w, n.optionalInput(2),
+                   {{1}, {0, 0}, {f.dilation}, shape[1]});
   if (activation != "none")
     y = n.unary(UnaryFunction::Swish, y, 1);
-  n.setOutput(0, y);
-  if (n.outputUsed(1))
-    n.setOutput(1, n.sliceAxis(longer, 2, shape[2], past));
+  n.setOutput(0, channelsBack(n, y, given, f));
+  if (!n.outputUsed(1))
+    return;
+  SmallVector<Value> states;
+  const int64_t count = std::min(std::max<int64_t>(f.window, 1), shape[2]);
+  for (int64_t end = shape[2] - count + 1; end <= shape[2]; ++end)
+    states.push_back(
+        channelsBack(n, n.sliceAxis(longer, 2, end, past), given, f));
+  // Of no token at all the state stays.
+  if (states.empty())
+    states.push_back(
+        channelsBack(n, n.sliceAxis(longer, 2, 0, past), given, f));
+  n.setOutput(1, inWindow(n, states, f.window));
+}
+
+void causalConvWithState(Node &n) { causalConv(n, {}); }
+
+void contribCausalConv(Node &n) {
+  if (std::optional<CausalForm> f = readCausalForm(n))
+    causalConv(n, *f);
 }
 
 } // namespace
@@ -292,5 +285,17 @@ std::vector<OperatorRow> ashlar::frontend::linearAttentionRows() {
        {27},
        causalConvWithState,
        "one operation on the past and the input"},
+      {"LinearAttention",
+       {1},
+       contribLinearAttention,
+       "as LinearAttention of ONNX; heads of queries for several of keys, and "
+       "windows of states",
+       "com.microsoft"},
+      {"CausalConvWithState",
+       {1},
+       contribCausalConv,
+       "one operation on the past and the input; dilation, channels last, "
+       "windows of states; ndim is 1",
+       "com.microsoft"},
   };
 }

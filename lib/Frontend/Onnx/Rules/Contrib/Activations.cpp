@@ -33,10 +33,7 @@ Value ashlar::frontend::activate(Node &n, Value x, StringRef name,
                        printable(name), parameters.size());
 }
 
-namespace {
-
-/// x + bias, if there is one along the last axis.
-Value biased(Node &n, Value x, Value bias) {
+Value ashlar::frontend::withBias(Node &n, Value x, Value bias) {
   if (!x || !bias)
     return x;
   if (rankOf(bias) != 1 || rankOf(x) < 1 ||
@@ -47,16 +44,18 @@ Value biased(Node &n, Value x, Value bias) {
   return n.binary<AddOp>(x, bias);
 }
 
+namespace {
+
 void gelu(Node &n) { n.setOutput(0, n.unary(UnaryFunction::Gelu, n.input(0))); }
 
 void biasGelu(Node &n) {
-  n.setOutput(0,
-              n.unary(UnaryFunction::Gelu, biased(n, n.input(0), n.input(1))));
+  n.setOutput(
+      0, n.unary(UnaryFunction::Gelu, withBias(n, n.input(0), n.input(1))));
 }
 
 void fastGelu(Node &n) {
   n.setOutput(0, n.unary(UnaryFunction::GeluTanh,
-                         biased(n, n.input(0), n.optionalInput(1))));
+                         withBias(n, n.input(0), n.optionalInput(1))));
 }
 
 void quickGelu(Node &n) {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Attention of com.microsoft with caches of keys and values, and its rotary
-// positions.
+// Attention of com.microsoft with caches of keys and values.
 
 #include "../Attention/Heads.h"
 #include "../Attention/Unread.h"
+#include "SparseLayouts.h"
 
 #include "lib/Frontend/Onnx/Registry.h"
 
@@ -188,9 +188,10 @@ bool readGroups(Node &n, Attention &a) {
   return !n.failed() && a.q && a.k && a.v;
 }
 
-/// Turns queries and keys by their positions.
-void turn(Node &n, Attention &a, bool interleaved) {
-  Value cosines = n.input(7), sines = n.input(8);
+/// Turns queries and keys by their positions: those of the operand after the
+/// tables, or counted from the first.
+void turn(Node &n, Attention &a, bool interleaved, size_t tables) {
+  Value cosines = n.input(tables), sines = n.input(tables + 1);
   if (n.failed() || !cosines || !sines)
     return;
   const int64_t batch = shapeOf(a.q)[0], length = shapeOf(a.q)[1];
@@ -200,8 +201,9 @@ void turn(Node &n, Attention &a, bool interleaved) {
                 typeText(sines), shapeOf(a.q)[3]);
     return;
   }
-  Value positions = n.hasInput(9) ? n.cast(n.input(9), n.indexType())
-                                  : positionsFrom(n, a.start, length);
+  Value positions = n.hasInput(tables + 2)
+                        ? n.cast(n.input(tables + 2), n.indexType())
+                        : positionsFrom(n, a.start, length);
   Value cosine = tableRows(n, cosines, positions, batch, length);
   Value sine = tableRows(n, sines, positions, batch, length);
   a.q = turnHeads(n, a.q, cosine, sine, interleaved);
@@ -284,7 +286,7 @@ void groupQueryAttention(Node &n) {
   a.start = n.binary<MaxOp>(n.binary<SubOp>(last, number(n, length - 1)),
                             number(n, 0));
   if (rotary)
-    turn(n, a, interleaved);
+    turn(n, a, interleaved, 7);
   a.bias = n.optionalInput(10);
   a.sink = n.optionalInput(11);
   std::optional<int64_t> total;
@@ -303,49 +305,52 @@ void groupQueryAttention(Node &n) {
     cutScores(n, total);
 }
 
-/// Positions of com.microsoft's RotaryEmbedding: one for each token, or that of
-/// the first.
-Value rotaryPositions(Node &n, Value given, int64_t batch, int64_t length) {
-  if (!given)
-    return nullptr;
-  Value positions = n.cast(given, n.indexType());
-  if (elementCount(shapeOf(given)) == 1 && rankOf(given) < 2)
-    return n.broadcast(n.binary<AddOp>(n.reshape(positions, {1, 1}),
-                                       n.iota(length, 1, 2, n.indexType())),
-                       {batch, length});
-  return n.reshape(positions, {batch, length});
-}
-
-void contribRotary(Node &n) {
-  Value x = n.input(0), cosines = n.input(2), sines = n.input(3);
-  const bool interleaved = n.getInt("interleaved", 0) != 0;
-  int64_t heads = n.getInt("num_heads", 0);
-  const int64_t rotated = n.getInt("rotary_embedding_dim", 0);
-  n.ignore("scale");              // Not used by its definition.
-  n.ignore("is_packed_batching"); // Positions say where a sequence begins.
-  if (n.failed() || !x || !cosines || !sines)
+/// Keys and values in buffers, of which each head reads some blocks.
+void sparseAttention(Node &n) {
+  Attention a;
+  a.heads = n.getInt("num_heads", 0);
+  a.groups = n.getInt("kv_num_heads", 0);
+  a.scale = n.getFloat("scale", 0);
+  const bool rotary = n.getInt("do_rotary", 0) != 0,
+             interleaved = n.getInt("rotary_interleaved", 0) != 0;
+  std::optional<Layouts> layouts = readLayouts(n);
+  if (n.failed() || !layouts || !readGroups(n, a))
     return;
-  const Shape given(shapeOf(x));
-  const int64_t half = shapeOf(cosines).back();
-  if (heads == 0 && given.size() == 3 && rotated == 0 && half > 0)
-    heads = given[2] / (2 * half);
-  x = given.size() == 4 ? swapped(n, x) : apart(n, x, heads);
-  if (n.failed())
+  const int64_t batch = shapeOf(a.q)[0], length = shapeOf(a.q)[1];
+  Value lengths = n.input(8), pastK = n.input(3), pastV = n.input(4);
+  if (!lengths || !pastK || !pastV)
     return;
-  const Shape shape(shapeOf(x));
-  if (rankOf(cosines) != 2 || shapeOf(cosines) != shapeOf(sines) ||
-      2 * half > shape[3] || (rotated != 0 && rotated != 2 * half)) {
-    n.malformed("tables {} and {} for heads of {}, rotary_embedding_dim {}",
-                typeText(cosines), typeText(sines), shape[3], rotated);
+  const bool fit =
+      shapeOf(lengths) == ShapeRef(batch) && rankOf(pastK) == 4 &&
+      shapeOf(pastV) == shapeOf(pastK) && shapeOf(pastK)[0] == batch &&
+      shapeOf(pastK)[1] == a.groups && shapeOf(pastK)[2] >= length &&
+      shapeOf(pastK)[2] <= layouts->blocks * layouts->size &&
+      shapeOf(pastK)[3] == shapeOf(a.k)[3];
+  if (!fit) {
+    n.malformed("past_key is {}, past_value {} and key_total_sequence_lengths "
+                "{}, for {} blocks of {}",
+                typeText(pastK), typeText(pastV), typeText(lengths),
+                layouts->blocks, layouts->size);
     return;
   }
-  Value positions = rotaryPositions(n, n.input(1), shape[0], shape[1]);
-  Value turned = turnHeads(
-      n, x, tableRows(n, cosines, positions, shape[0], shape[1]),
-      tableRows(n, sines, positions, shape[0], shape[1]), interleaved);
-  if (turned)
-    n.setOutput(0, given.size() == 4 ? swapped(n, turned)
-                                     : n.reshape(turned, given));
+  a.start = n.binary<MaxOp>(
+      n.binary<SubOp>(n.cast(lengths, n.indexType()), number(n, length)),
+      number(n, 0));
+  if (rotary)
+    turn(n, a, interleaved, 9);
+  Value keys = placed(n, pastK, swapped(n, a.k), a.start);
+  Value values = placed(n, pastV, swapped(n, a.v), a.start);
+  if (n.failed() || !keys || !values)
+    return;
+  n.setOutput(1, keys);
+  n.setOutput(2, values);
+  const int64_t rows = shapeOf(keys)[2];
+  const Type element = elementOf(a.q);
+  Value terms =
+      n.binary<AddOp>(causalTerms(n, a, rows, element),
+                      blockTerms(n, *layouts, positionsFrom(n, a.start, length),
+                                 a.heads, rows, element));
+  n.setOutput(0, attend(n, a, keys, values, terms, ShownScores::None));
 }
 
 /// \p x [batch, length, heads * size] or [batch, length, heads, size] with its
@@ -527,10 +532,11 @@ std::vector<OperatorRow> ashlar::frontend::cachedAttentionRows() {
        decoderAttention,
        "as MultiHeadAttention; no beams that share a cache",
        domain},
-      {"RotaryEmbedding",
+      {"SparseAttention",
        {1},
-       contribRotary,
-       "products with rows of the tables; positions may be known at run time",
+       sparseAttention,
+       "as GroupQueryAttention with buffers; the blocks that are read must be "
+       "constant",
        domain},
   };
 }

@@ -35,7 +35,14 @@ std::optional<SmallVector<double>> numbersOf(Node &n, size_t i, StringRef name,
   return numbers;
 }
 
-/// The operands of MatMulNBits.
+/// Which operands of a node are the numbers and parameters of one matrix.
+struct BlockPlaces {
+  size_t bytes, scales, zeros, group;
+};
+
+constexpr size_t kOmitted = ~size_t(0);
+
+/// A matrix of MatMulNBits.
 struct Blocks {
   int64_t depth = 0, columns = 0, bits = 0, size = 0;
   int64_t count = 0; ///< Along the depth.
@@ -54,19 +61,19 @@ struct Blocks {
 };
 
 /// Zero points: packed like the weights, numbers, or the middle of the range.
-bool readZeros(Node &n, Blocks &b) {
+bool readZeros(Node &n, Blocks &b, size_t at) {
   b.zeros.assign(b.columns * b.count,
                  static_cast<double>(int64_t(1) << (b.bits - 1)));
-  if (!n.hasInput(3))
+  if (!n.hasInput(at))
     return true;
-  if (isFloatElement(n.input(3))) {
-    auto numbers = numbersOf(n, 3, "zero_points", b.columns * b.count);
+  if (isFloatElement(n.input(at))) {
+    auto numbers = numbersOf(n, at, "zero_points", b.columns * b.count);
     if (numbers)
       b.zeros = *numbers;
     return numbers.has_value();
   }
   const int64_t row = llvm::divideCeil(b.count * b.bits, 8);
-  auto bytes = n.constantIntegers(3, "zero_points");
+  auto bytes = n.constantIntegers(at, "zero_points");
   if (bytes && static_cast<int64_t>(bytes->size()) != b.columns * row) {
     n.malformed("zero_points has {} bytes, expected {}", bytes->size(),
                 b.columns * row);
@@ -79,29 +86,40 @@ bool readZeros(Node &n, Blocks &b) {
   return bytes.has_value();
 }
 
-std::optional<Blocks> readBlocks(Node &n) {
+/// The attributes, whose number of columns has a name of its own for each
+/// matrix of some operators.
+std::optional<Blocks> readForm(Node &n, StringRef columns) {
   Blocks b;
   b.depth = n.getInt("K", 0);
-  b.columns = n.getInt("N", 0);
+  b.columns = n.getInt(columns, 0);
   b.bits = n.getInt("bits", 4);
   b.size = n.getInt("block_size", 32);
   n.ignore("accuracy_level"); // A lower bound, which the format meets or not.
-  n.ignore("weight_prepacked");
   if (n.failed())
     return std::nullopt;
   constexpr int64_t most = int64_t(1) << 24; // Products stay far below 2^63.
   if (b.depth < 1 || b.columns < 1 || b.depth > most || b.columns > most ||
       !isWidth(b.bits) || b.size < 1 || b.size > most) {
-    n.malformed("K is {}, N {}, bits {} and block_size {}; expected positive "
+    n.malformed("K is {}, {} {}, bits {} and block_size {}; expected positive "
                 "numbers and 2, 4 or 8 bits",
-                b.depth, b.columns, b.bits, b.size);
+                b.depth, columns.str(), b.columns, b.bits, b.size);
     return std::nullopt;
   }
   b.count = static_cast<int64_t>(llvm::divideCeil(b.depth, b.size));
+  return b;
+}
+
+/// The numbers and parameters of a matrix of this form.
+std::optional<Blocks> readBlocks(Node &n, StringRef columns,
+                                 const BlockPlaces &at) {
+  std::optional<Blocks> form = readForm(n, columns);
+  if (!form)
+    return std::nullopt;
+  Blocks b = *form;
   const int64_t row = llvm::divideCeil(b.size * b.bits, 8);
-  auto bytes = n.constantIntegers(1, "B");
-  auto scales =
-      bytes ? numbersOf(n, 2, "scales", b.columns * b.count) : std::nullopt;
+  auto bytes = n.constantIntegers(at.bytes, "B");
+  auto scales = bytes ? numbersOf(n, at.scales, "scales", b.columns * b.count)
+                      : std::nullopt;
   if (!scales)
     return std::nullopt;
   if (static_cast<int64_t>(bytes->size()) != b.columns * b.count * row) {
@@ -111,8 +129,8 @@ std::optional<Blocks> readBlocks(Node &n) {
   }
   b.bytes = *bytes;
   b.scales = *scales;
-  if (n.hasInput(4)) {
-    auto group = n.constantIntegers(4, "g_idx");
+  if (n.hasInput(at.group)) {
+    auto group = n.constantIntegers(at.group, "g_idx");
     if (!group || static_cast<int64_t>(group->size()) < b.depth ||
         llvm::any_of(*group,
                      [&](int64_t g) { return g < 0 || g >= b.count; })) {
@@ -121,34 +139,104 @@ std::optional<Blocks> readBlocks(Node &n) {
     }
     b.group = *group;
   }
-  return readZeros(n, b) ? std::optional<Blocks>(b) : std::nullopt;
+  return readZeros(n, b, at.zeros) ? std::optional<Blocks>(b) : std::nullopt;
+}
+
+/// \p x times the numbers of a matrix, and a bias.
+Value product(Node &n, Value x, const Blocks &b, Value bias) {
+  if (!x)
+    return nullptr;
+  if (rankOf(x) < 1 || shapeOf(x).back() != b.depth)
+    return n.malformed("A is {}, expected {} in its last dimension",
+                       typeText(x), b.depth);
+  if (!n.reserve(b.depth * b.columns, sizeof(double) + sizeof(float)))
+    return nullptr;
+  std::vector<double> weights(b.depth * b.columns);
+  for (int64_t column = 0; column < b.columns; ++column)
+    for (int64_t k = 0; k < b.depth; ++k)
+      weights[k * b.columns + column] = b.at(column, k);
+  Value w = n.floats(weights, {b.depth, b.columns}, elementOf(x));
+  const bool vector = rankOf(x) == 1;
+  Value y = n.matmul(vector ? n.reshape(x, {1, b.depth}) : x, w);
+  if (vector)
+    y = n.reshape(y, {b.columns});
+  return bias ? n.binary<AddOp>(y, bias) : y;
 }
 
 void matmulNBits(Node &n) {
-  Value x = n.input(0);
-  std::optional<Blocks> b = readBlocks(n);
-  if (!x || !b)
-    return;
-  if (rankOf(x) < 1 || shapeOf(x).back() != b->depth) {
-    n.malformed("A is {}, expected {} in its last dimension", typeText(x),
-                b->depth);
-    return;
+  n.ignore("weight_prepacked");
+  std::optional<Blocks> b = readBlocks(n, "N", {1, 2, 3, 4});
+  if (Value x = n.input(0); b && x)
+    n.setOutput(0, product(n, x, *b, n.optionalInput(5)));
+}
+
+/// x / sqrt(mean of squares + epsilon) * scale of operands 0 to 2: the input, a
+/// residual that is added first, and the scale, without which nothing is
+/// normalised. The sum is output \p sumAt.
+Value normalisedInput(Node &n, size_t sumAt) {
+  const double epsilon = n.getFloat("epsilon", 1e-5f);
+  Value x = n.input(0), skip = n.optionalInput(1), scale = n.optionalInput(2);
+  if (n.failed() || !x)
+    return nullptr;
+  if (!scale && skip)
+    return n.malformed("input 1 (skip) without input 2 (norm_scale)");
+  if (skip) {
+    if (shapeOf(skip) != shapeOf(x))
+      return n.malformed("skip is {}, A {}", typeText(skip), typeText(x));
+    x = n.binary<AddOp>(x, skip);
+    n.setOutput(sumAt, x);
+  } else if (n.outputUsed(sumAt)) {
+    return n.malformed("output {} (the sum) is used without input 1 (skip)",
+                       sumAt);
   }
-  if (!n.reserve(b->depth * b->columns, sizeof(double) + sizeof(float)))
+  if (!scale || !x)
+    return x;
+  if (rankOf(x) < 1 || shapeOf(scale) != ShapeRef(shapeOf(x).back()))
+    return n.malformed("norm_scale is {}, expected one number for each of the "
+                       "last axis of {}",
+                       typeText(scale), typeText(x));
+  Value squares =
+      n.reduce(ReduceKind::Mean, n.binary<MulOp>(x, x), {rankOf(x) - 1}, true);
+  Value root =
+      n.unary(UnaryFunction::Sqrt,
+              n.binary<AddOp>(squares, n.splat(epsilon, elementOf(x))));
+  return n.binary<MulOp>(n.binary<DivOp>(x, root), scale);
+}
+
+/// Two matrices for one input: activation(gate) * up.
+void matmulNBitsMlp(Node &n) {
+  const std::string activation = n.getString("activation", "");
+  if (!n.failed() && activation != "silu" && activation != "gelu" &&
+      activation != "relu")
+    n.malformed("activation is '{}', expected silu, gelu or relu",
+                printable(activation));
+  Value x = normalisedInput(n, 1);
+  std::optional<Blocks> gate =
+      x ? readBlocks(n, "N", {3, 4, kOmitted, kOmitted}) : std::nullopt;
+  std::optional<Blocks> up =
+      gate ? readBlocks(n, "N", {6, 7, kOmitted, kOmitted}) : std::nullopt;
+  if (!up)
     return;
-  std::vector<double> weights(b->depth * b->columns);
-  for (int64_t column = 0; column < b->columns; ++column)
-    for (int64_t k = 0; k < b->depth; ++k)
-      weights[k * b->columns + column] = b->at(column, k);
-  Value w = n.floats(weights, {b->depth, b->columns}, elementOf(x));
-  Shape shape(shapeOf(x));
-  const bool vector = shape.size() == 1;
-  Value y = n.matmul(vector ? n.reshape(x, {1, b->depth}) : x, w);
-  if (vector)
-    y = n.reshape(y, {b->columns});
-  if (n.hasInput(5))
-    y = n.binary<AddOp>(y, n.input(5));
-  n.setOutput(0, y);
+  Value open = product(n, x, *gate, n.optionalInput(5));
+  open = activation == "silu"   ? n.unary(UnaryFunction::Swish, open, 1)
+         : activation == "gelu" ? n.unary(UnaryFunction::Gelu, open)
+                                : n.unary(UnaryFunction::Relu, open);
+  n.setOutput(0, n.binary<MulOp>(open, product(n, x, *up, n.optionalInput(8))));
+}
+
+/// Three matrices for one normalised input.
+void matmulNBitsQkv(Node &n) {
+  if (!n.input(2))
+    return;
+  Value x = normalisedInput(n, 3);
+  for (size_t i = 0; i < 3 && x; ++i) {
+    const size_t first = 3 + 3 * i;
+    std::optional<Blocks> b = readBlocks(
+        n, i == 0 ? "Nq" : "Nkv", {first, first + 1, kOmitted, kOmitted});
+    if (!b)
+      return;
+    n.setOutput(i, product(n, x, *b, n.optionalInput(first + 2)));
+  }
 }
 
 /// What the codes of MatMulBnb4 stand for: floats with one bit of fraction, and
@@ -347,6 +435,17 @@ std::vector<OperatorRow> ashlar::frontend::packedWeightRows() {
        gatherBlockQuantized,
        "one operation on the table's numbers; all but the indices must be "
        "constant",
+       domain},
+      {"MatMulNBitsMlp",
+       {1},
+       matmulNBitsMlp,
+       "as MatMulNBits twice, after a normalisation; activation silu, gelu or "
+       "relu",
+       domain},
+      {"MatMulNBitsQkv",
+       {1},
+       matmulNBitsQkv,
+       "as MatMulNBits three times, after a normalisation",
        domain},
   };
 }

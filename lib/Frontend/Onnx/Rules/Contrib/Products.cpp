@@ -12,6 +12,18 @@ using namespace ashlar;
 using namespace ashlar::frontend;
 using namespace ashlar::nn;
 
+Value ashlar::frontend::scaledSums(Node &n, Value sums, Value left, Value right,
+                                   Value bias) {
+  if (!sums || !left || !right)
+    return nullptr;
+  const Shape shape(shapeOf(sums));
+  Value scale = n.binary<MulOp>(
+      spread(n, n.cast(left, f32Of(n)), -2, shape, "the scale of A"),
+      spread(n, n.cast(right, f32Of(n)), -1, shape, "the scale of B"));
+  Value y = n.binary<MulOp>(n.cast(sums, f32Of(n)), scale);
+  return bias ? n.binary<AddOp>(y, bias) : y;
+}
+
 namespace {
 
 /// The last two axes exchanged; a vector stays.
@@ -38,7 +50,8 @@ Value batchFirst(Node &n, Value x, bool exchange) {
   return n.transpose(x, perm);
 }
 
-void fusedMatMul(Node &n) {
+/// alpha * A' * B' as the attributes say.
+Value fusedProduct(Node &n) {
   const double alpha = n.getFloat("alpha", 1);
   const bool turnA = n.getInt("transA", 0), turnB = n.getInt("transB", 0),
              rowsA = n.getInt("transBatchA", 0),
@@ -46,41 +59,68 @@ void fusedMatMul(Node &n) {
   Value a = turned(n, batchFirst(n, n.input(0), rowsA), turnA),
         b = turned(n, batchFirst(n, n.input(1), rowsB), turnB);
   if (!a || !b)
+    return nullptr;
+  if (rankOf(a) < 2 || rankOf(b) < 2)
+    return n.unsupported("operands are {} and {}, expected 2 dimensions or "
+                         "more",
+                         typeText(a), typeText(b));
+  return scaled(n, n.matmul(a, b), alpha);
+}
+
+void fusedMatMul(Node &n) { n.setOutput(0, fusedProduct(n)); }
+
+/// The parameters of an activation that has attributes for them.
+SmallVector<double> activationParameters(Node &n) {
+  SmallVector<double> parameters;
+  for (const char *name : {"activation_alpha", "activation_beta"})
+    if (n.hasAttribute(name))
+      parameters.push_back(n.getFloat(name, 0));
+  n.ignore("activation_gamma"); // No function has a third one.
+  return parameters;
+}
+
+/// The axis matters for a softmax alone, which the other forms do not have.
+void fusedMatMulActivation(Node &n) {
+  const std::string name = n.getString("activation", "");
+  const int64_t axis = n.getInt("activation_axis", -1);
+  const SmallVector<double> parameters = activationParameters(n);
+  if (name.empty())
+    n.malformed("attribute 'activation' is missing");
+  Value y = fusedProduct(n);
+  if (!y)
     return;
-  if (rankOf(a) < 2 || rankOf(b) < 2) {
-    n.unsupported("operands are {} and {}, expected 2 dimensions or more",
-                  typeText(a), typeText(b));
+  if (name != "Softmax" && name != "LogSoftmax") {
+    n.setOutput(0, activate(n, y, name, parameters));
     return;
   }
-  n.setOutput(0, scaled(n, n.matmul(a, b), alpha));
+  const int64_t along = n.normalAxis(axis, rankOf(y));
+  if (!n.failed())
+    n.setOutput(0, n.softmax(y, along, name == "LogSoftmax"));
+}
+
+void gemmFastGelu(Node &n) {
+  Value x = n.input(0), w = n.input(1);
+  if (!x || !w)
+    return;
+  if (rankOf(x) < 1 || rankOf(w) != 2) {
+    n.malformed("operands are {} and {}, expected a matrix of weights",
+                typeText(x), typeText(w));
+    return;
+  }
+  Value y = withBias(n, n.matmul(x, w), n.optionalInput(2));
+  n.setOutput(0, n.unary(UnaryFunction::GeluTanh, y));
 }
 
 void fusedGemm(Node &n) {
   const double alpha = n.getFloat("alpha", 1), beta = n.getFloat("beta", 1);
   const bool turnA = n.getInt("transA", 0), turnB = n.getInt("transB", 0);
-  SmallVector<double> parameters;
-  for (const char *name : {"activation_alpha", "activation_beta"})
-    if (n.hasAttribute(name))
-      parameters.push_back(n.getFloat(name, 0));
-  n.ignore("activation_gamma");
+  const SmallVector<double> parameters = activationParameters(n);
   Value y = scaled(
       n, n.matmul(turned(n, n.input(0), turnA), turned(n, n.input(1), turnB)),
       alpha);
   if (n.hasInput(2))
     y = n.binary<AddOp>(y, scaled(n, n.input(2), beta));
   n.setOutput(0, activate(n, y, n.getString("activation", ""), parameters));
-}
-
-/// Exact sums of integers times both scales, plus a bias.
-Value scaledSums(Node &n, Value sums, Value left, Value right, Value bias) {
-  if (!sums || !left || !right)
-    return nullptr;
-  const Shape shape(shapeOf(sums));
-  Value scale = n.binary<MulOp>(
-      spread(n, n.cast(left, f32Of(n)), -2, shape, "the scale of A"),
-      spread(n, n.cast(right, f32Of(n)), -1, shape, "the scale of B"));
-  Value y = n.binary<MulOp>(n.cast(sums, f32Of(n)), scale);
-  return bias ? n.binary<AddOp>(y, bias) : y;
 }
 
 void matmulIntegerToFloat(Node &n) {
@@ -111,6 +151,16 @@ std::vector<OperatorRow> ashlar::frontend::contribProductRows() {
        {1},
        fusedMatMul,
        "matmul with transposes and a factor",
+       domain},
+      {"FusedMatMulActivation",
+       {1},
+       fusedMatMulActivation,
+       "as FusedMatMul, and one operation for the activation",
+       domain},
+      {"GemmFastGelu",
+       {1},
+       gemmFastGelu,
+       "matmul, a sum and one operation",
        domain},
       {"FusedGemm",
        {1},

@@ -165,6 +165,65 @@ void globalAveragePool(Node &n) {
                          typeOfInput(n, 0), ZeroPoint::AfterRounding));
 }
 
+/// Attribute 'axes', all of them if it is empty.
+SmallVector<int64_t> reducedAxes(Node &n, Value x) {
+  SmallVector<int64_t> axes = n.getInts("axes");
+  if (axes.empty())
+    for (int64_t axis = 0; axis < rankOf(x); ++axis)
+      axes.push_back(axis);
+  return n.normalAxes(axes, rankOf(x));
+}
+
+void reduceMean(Node &n) {
+  Value x = dequantised(n, 0);
+  const bool keep = n.getInt("keepdims", 1) != 0;
+  if (!x)
+    return;
+  const SmallVector<int64_t> axes = reducedAxes(n, x);
+  Value y = n.failed() ? Value() : n.reduce(ReduceKind::Mean, x, axes, keep);
+  n.setOutput(0, quantised(n, y, 3, typeOfInput(n, 0)));
+}
+
+/// Sums in 32 bits, of the operand's signedness.
+void reduceSum(Node &n) {
+  Value x = n.input(0);
+  const bool keep = n.getInt("keepdims", 1) != 0;
+  if (!x)
+    return;
+  if (!isSmallInteger(elementOf(x), 8)) {
+    n.malformed("the input is {}, expected integers of 8 bits", typeText(x));
+    return;
+  }
+  const SmallVector<int64_t> axes = reducedAxes(n, x);
+  Value sum = n.failed()
+                  ? Value()
+                  : n.reduce(ReduceKind::Sum, n.cast(x, i32Of(n)), axes, keep);
+  const Type result = elementOf(x).isUnsignedInteger()
+                          ? Type(mlir::IntegerType::get(
+                                n.context(), 32, mlir::IntegerType::Unsigned))
+                          : i32Of(n);
+  n.setOutput(0, sum ? n.cast(sum, result) : Value());
+}
+
+/// Operand i without the zero point after it, in 32 bits.
+Value centredInteger(Node &n, size_t i) {
+  Value q = n.input(i), zero = n.optionalInput(i + 1);
+  if (!q)
+    return nullptr;
+  if (!isSmallInteger(elementOf(q), 8) ||
+      (zero &&
+       (elementOf(zero) != elementOf(q) || elementCount(shapeOf(zero)) != 1)))
+    return n.malformed("an operand is {} with the zero point {}, expected "
+                       "integers of 8 bits of one type and one number",
+                       typeText(q), zero ? typeText(zero) : "-");
+  Value v = n.cast(q, i32Of(n));
+  return zero ? n.binary<SubOp>(v, n.cast(n.reshape(zero, {}), i32Of(n))) : v;
+}
+
+void multiplyIntegers(Node &n) {
+  n.setOutput(0, n.binary<MulOp>(centredInteger(n, 0), centredInteger(n, 2)));
+}
+
 void averagePool(Node &n) {
   const bool last = n.getInt("channels_last", 0) != 0;
   const bool ceil = n.getInt("ceil_mode", 0) != 0,
@@ -223,6 +282,13 @@ std::vector<OperatorRow> ashlar::frontend::qlinearRows() {
       {"QLinearSoftmax", {1}, softmax, note, domain},
       {"QLinearGlobalAveragePool", {1}, globalAveragePool, note, domain},
       {"QLinearAveragePool", {1}, averagePool, note, domain},
+      {"QLinearReduceMean", {1}, reduceMean, note, domain},
+      {"ReduceSumInteger", {1}, reduceSum, "a reduction in 32 bits", domain},
+      {"MulInteger",
+       {1},
+       multiplyIntegers,
+       "a product in 32 bits; zero points per tensor",
+       domain},
       {"QLinearConcat", {1}, concat, note, domain},
   };
 }
