@@ -44,7 +44,8 @@ struct LoadedProgram::Impl {
   std::vector<uint32_t> dumpOrder;
   /// The timed fields of a run, where no run's data changes them.
   std::optional<RunResult> account;
-  bool zeroMemory = false; ///< Undefined reads were not excluded.
+  bool zeroMemory = false;   ///< Undefined reads were not excluded.
+  bool hasConstants = false; ///< DRAM has them.
   Engine engine;
   std::unique_ptr<support::ThreadPool> pool;
   std::unique_ptr<ProofCache> proofs;

@@ -41,11 +41,20 @@ public:
         inPerGroup(product.shape.channels / product.shape.groups),
         outPerGroup(product.shape.outputs / product.shape.groups) {}
 
-  int16_t mantissa(const StationaryTile &tile, int64_t row, int64_t col) const {
+  /// Calls fn(row, mantissa) for the rows of a column that are not zero weights
+  /// of another group or layer.
+  template <typename Fn>
+  void forMantissas(const StationaryTile &tile, int64_t rows, int64_t col,
+                    Fn fn) const {
     auto place = analysis::weightPlace(column, tile, col);
-    int64_t channel = place ? groupChannel(tile, row, place->output) : -1;
-    return channel < 0 ? 0
-                       : weights.mantissa(place->output, place->tap, channel);
+    if (!place)
+      return;
+    const int64_t first =
+        place->output / outPerGroup * inPerGroup - tile.channel;
+    const int64_t end = std::min(rows, first + inPerGroup);
+    for (int64_t row = std::max<int64_t>(first, 0); row < end; ++row)
+      if (tile.layer < 0 || groupChannel(tile, row, place->output) >= 0)
+        fn(row, weights.mantissa(place->output, place->tap, row - first));
   }
   /// Cell of rows [row, row + count): that of the one block they hold.
   int8_t cell(const StationaryTile &tile, int64_t row, int64_t count,
@@ -263,15 +272,19 @@ void packRun(ProgramBuilder &builder, const StreamedProduct &product,
              const ColumnTile &column, const TileReader &reader, TileRun &run) {
   llvm::ArrayRef<StationaryTile> tiles =
       llvm::ArrayRef(column.tiles).slice(run.firstTile, run.count);
-  std::vector<int16_t> codes;
-  codes.reserve(run.count * run.rows * column.cols);
   // Rows of other groups read as zero too.
   const int zero = analysis::weightStorage(product.op).zero;
   const unsigned bits = codeBits(product);
-  for (const StationaryTile &tile : tiles)
-    for (int64_t row = 0; row < run.rows; ++row)
-      for (int64_t col = 0; col < column.cols; ++col)
-        codes.push_back(codeOf(reader.mantissa(tile, row, col) + zero, bits));
+  std::vector<int16_t> codes(run.count * run.rows * column.cols,
+                             codeOf(zero, bits));
+  int16_t *to = codes.data();
+  for (const StationaryTile &tile : tiles) {
+    for (int64_t col = 0; col < column.cols; ++col)
+      reader.forMantissas(tile, run.rows, col, [&](int64_t row, int16_t value) {
+        to[row * column.cols + col] = codeOf(value + zero, bits);
+      });
+    to += run.rows * column.cols;
+  }
   run.codes =
       chooseStream(builder, codes, bits, codeOf(zero, bits), column.cols);
   run.mantissas = builder.addConstant(numerics::packSparse(codes, run.codes),

@@ -23,7 +23,7 @@ void Engine::setThreads(support::ThreadPool *threads,
   constexpr uint64_t nearWork = 8192;
   // What one core writes and another one reads takes some microseconds where
   // they share no cache: most instructions then are faster on one thread.
-  constexpr uint64_t farWork = uint64_t(1) << 20;
+  constexpr uint64_t farWork = uint64_t(1) << 22;
   pool = threads;
   const bool areNear = pool && (known ? *known : pool->answersFast());
   forkWork = areNear ? nearWork : farWork;

@@ -30,6 +30,8 @@ struct Axis {
     }
     return n;
   }
+  /// Whether no position of the source belongs to two windows.
+  bool isDisjoint() const { return out == 1 || step > (kernel - 1) * dilation; }
   /// Results [begin, end) whose position k is inside the source.
   std::pair<int64_t, int64_t> validResults(int64_t k) const {
     int64_t shift = k * dilation - pad; // 0 <= o*step + shift < in
@@ -97,6 +99,34 @@ struct Pool {
     firstColumn = std::min(firstColumn, lastColumn);
   }
 
+  /// Maxima of columns first and then of what is left of them: a step over the
+  /// width gathers once for all lines of a window. Only where the order of
+  /// equal numbers leaves no trace, as the sign of a zero would, and where
+  /// windows share no line.
+  bool takesColumns() const {
+    return op.kind == PoolKind::Max && op.srcType == isa::ElemType::Bfp &&
+           h.kernel * d.kernel > 1 && h.isDisjoint() && d.isDisjoint();
+  }
+
+  /// The maxima of the window of result row (od, oh), by columns.
+  void rowOfColumns(uint64_t channel, int64_t od, int64_t oh,
+                    float *out) const {
+    Scratch &scratch = Scratch::ofThisThread();
+    const auto width = static_cast<uint64_t>(w.out);
+    const auto n = static_cast<uint64_t>(lastColumn - firstColumn);
+    auto *taken = scratch.get<float>(Scratch::RowB, width);
+    auto *columns = scratch.get<float>(Scratch::Moving, n);
+    std::fill_n(out, width, numerics::reduceInit(step));
+    std::fill_n(columns, n, numerics::reduceInit(step));
+    forLines(od, oh, [&](int64_t x, int64_t y) {
+      if (n != 0)
+        engine.kernels->reduceStep(step, loadLine(channel, x * h.in + y), n,
+                                   columns);
+    });
+    for (const Tap &tap : taps)
+      addTap(columns, tap, taken, out);
+  }
+
   /// Reduces the window of result row (od, oh) into out[0 .. outW).
   void row(uint64_t channel, int64_t od, int64_t oh, LineMaxima &lines,
            float *out) const {
@@ -104,39 +134,48 @@ struct Pool {
     const auto width = static_cast<uint64_t>(w.out);
     auto *taken = scratch.get<float>(Scratch::RowB, width);
     std::fill_n(out, width, numerics::reduceInit(step));
-    for (int64_t kd = 0; kd < d.kernel; ++kd)
-      for (int64_t kh = 0; kh < h.kernel; ++kh) {
-        int64_t x = d.coordinate(od, kd), y = h.coordinate(oh, kh);
-        if (!d.valid(x) || !h.valid(y))
-          continue;
-        // Of equal maxima the last one counts, by lines as by elements; sums
-        // keep the order of the window.
-        if (op.kind != PoolKind::Max) {
-          addLine(channel, x * h.in + y, taken, out);
-          continue;
-        }
-        bool known = false;
-        float *most = lines.find(x, y, x * h.in + y, known);
-        if (!known) {
-          std::fill_n(most, width, numerics::reduceInit(step));
-          addLine(channel, x * h.in + y, taken, most);
-        }
-        engine.kernels->reduceStep(step, most, width, out);
+    forLines(od, oh, [&](int64_t x, int64_t y) {
+      // Of equal maxima the last one counts, by lines as by elements; sums
+      // keep the order of the window.
+      if (op.kind != PoolKind::Max)
+        return addLine(channel, x * h.in + y, taken, out);
+      bool known = false;
+      float *most = lines.find(x, y, x * h.in + y, known);
+      if (!known) {
+        std::fill_n(most, width, numerics::reduceInit(step));
+        addLine(channel, x * h.in + y, taken, most);
       }
+      engine.kernels->reduceStep(step, most, width, out);
+    });
     if (op.kind == PoolKind::Avg)
       divide(od, oh, taken, out);
   }
 
 private:
-  /// Adds a source line at every position of the window along the width.
-  void addLine(uint64_t channel, int64_t line, float *taken, float *out) const {
+  /// Calls fn(plane, line) for those of a window that lie in the source.
+  template <typename Fn>
+  void forLines(int64_t od, int64_t oh, Fn fn) const {
+    for (int64_t kd = 0; kd < d.kernel; ++kd)
+      for (int64_t kh = 0; kh < h.kernel; ++kh) {
+        const int64_t x = d.coordinate(od, kd), y = h.coordinate(oh, kh);
+        if (d.valid(x) && h.valid(y))
+          fn(x, y);
+      }
+  }
+
+  /// The columns of a source line that some window touches.
+  const float *loadLine(uint64_t channel, int64_t line) const {
     const auto first = static_cast<uint64_t>(line * w.in + firstColumn);
     const auto n = static_cast<uint64_t>(lastColumn - firstColumn);
-    if (n == 0)
+    return loadFloats(engine, source, channel, first, first + n,
+                      Scratch::ofThisThread().get<float>(Scratch::RowA, n));
+  }
+
+  /// Adds a source line at every position of the window along the width.
+  void addLine(uint64_t channel, int64_t line, float *taken, float *out) const {
+    if (firstColumn == lastColumn)
       return;
-    const float *from =
-        loadFloats(engine, source, channel, first, first + n,
-                   Scratch::ofThisThread().get<float>(Scratch::RowA, n));
+    const float *from = loadLine(channel, line);
     for (const Tap &tap : taps)
       addTap(from, tap, taken, out);
   }
@@ -183,20 +222,28 @@ void Engine::execute(const isa::VecPool &op) {
   pool.source = viewOf(operandSrc(op));
   const TensorView dst = viewOf(operandDst(op));
   const uint64_t width = op.outW, height = op.outH;
+  const bool byColumns = pool.takesColumns();
   // A chunk of flat results may start and end inside a line.
   auto compute = [&](uint64_t channel, uint64_t k0, uint64_t k1, float *out) {
-    LineMaxima lines(op.kind == PoolKind::Max ? op.kD : 0, op.kH, width);
+    const bool byLines = op.kind == PoolKind::Max && !byColumns;
+    LineMaxima lines(byLines ? op.kD : 0, op.kH, width);
+    auto row = [&](int64_t od, int64_t oh, float *to) {
+      if (byColumns)
+        pool.rowOfColumns(channel, od, oh, to);
+      else
+        pool.row(channel, od, oh, lines, to);
+    };
     for (uint64_t k = k0; k < k1;) {
       const uint64_t line = k / width, from = k % width;
       const uint64_t n = std::min(width - from, k1 - k);
       const auto od = static_cast<int64_t>(line / height);
       const auto oh = static_cast<int64_t>(line % height);
       if (n == width) {
-        pool.row(channel, od, oh, lines, out + (k - k0));
+        row(od, oh, out + (k - k0));
       } else {
         auto *whole =
             Scratch::ofThisThread().get<float>(Scratch::Accums, width);
-        pool.row(channel, od, oh, lines, whole);
+        row(od, oh, whole);
         std::copy_n(whole + from, n, out + (k - k0));
       }
       k += n;

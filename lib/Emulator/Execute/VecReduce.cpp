@@ -14,14 +14,15 @@ static bool isArg(Reduction kind) {
   return kind == Reduction::ArgMax || kind == Reduction::ArgMin;
 }
 
-/// The sum of n values in order. A NaN stays one: making it canonical in the
-/// last step is enough.
+/// The sum of n values, or of their squares, in order. A NaN stays one: making
+/// it canonical in the last step is enough.
+template <bool Squares>
 static float sumRow(Reduction kind, const float *values, uint64_t n) {
   float sum = numerics::reduceInit(kind);
   if (n == 0)
     return sum;
   for (uint64_t i = 0; i + 1 < n; ++i)
-    sum += values[i];
+    sum += Squares ? values[i] * values[i] : values[i];
   return numerics::reduceStep(kind, sum, values[n - 1]);
 }
 
@@ -29,7 +30,9 @@ static float sumRow(Reduction kind, const float *values, uint64_t n) {
 static float reduceRow(Reduction kind, bool selectLast, const float *values,
                        uint64_t n) {
   if (kind == Reduction::Sum || kind == Reduction::Mean)
-    return numerics::reduceFinish(kind, sumRow(kind, values, n), n);
+    return numerics::reduceFinish(kind, sumRow<false>(kind, values, n), n);
+  if (kind == Reduction::SumSquare)
+    return sumRow<true>(kind, values, n);
   if (!isArg(kind)) {
     float accumulator = numerics::reduceInit(kind);
     for (uint64_t i = 0; i < n; ++i)

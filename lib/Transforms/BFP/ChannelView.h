@@ -35,8 +35,10 @@ public:
   /// the block axis whole.
   std::vector<float> gather(llvm::ArrayRef<float> values, int64_t first,
                             int64_t count) const {
-    std::vector<float> result(count * rows * rowLength);
-    int64_t step = rows * rowLength;
+    const int64_t step = rows * rowLength;
+    if (isConv && rows == 1)
+      return values.slice(first * step, count * step).vec();
+    std::vector<float> result(count * step);
     for (int64_t i = 0; i < rowLength; ++i)
       for (int64_t channel = 0; channel < count; ++channel)
         for (int64_t row = 0; row < rows; ++row)
