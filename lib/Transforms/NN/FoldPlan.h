@@ -162,6 +162,7 @@ struct FoldAlternative {
   int64_t store = 0, resultStore = 0;
   /// The encoded map leaves no memory to load during the encode.
   bool serial = false;
+  int64_t bands = partition::kOverlapTiles; ///< of a load, without `serial`
 
   /// Input and result phases follow each other: the scale exponent of the
   /// input is known only after its last encode.
@@ -178,7 +179,7 @@ private:
   int64_t loaded() const {
     int64_t source = read + copy;
     return std::max(encode, source) +
-           std::min(encode, source) / (serial ? 1 : partition::kOverlapTiles);
+           std::min(encode, source) / (serial ? 1 : bands);
   }
   /// Of a gather: a tile is filled, read and copied, one after the other, and
   /// encoded in parallel with the next if there is room for two.
