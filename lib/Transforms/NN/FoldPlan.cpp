@@ -224,9 +224,8 @@ static FoldAlternative widthPlan(const FoldConv &conv, const StrideFold &fold,
   return plan;
 }
 
-/// Rows of the feature map that is encoded, and its columns.
-static std::pair<int64_t, int64_t> encodedMap(const FoldConv &conv,
-                                              const FoldAlternative &plan) {
+std::pair<int64_t, int64_t> encodedMap(const FoldConv &conv,
+                                       const FoldAlternative &plan) {
   int64_t inputRows = llvm::product_of(llvm::ArrayRef(conv.input).drop_back());
   int64_t outputRows =
       llvm::product_of(llvm::ArrayRef(conv.output).drop_back());
@@ -365,98 +364,17 @@ static void addResults(const FoldConv &conv, const FoldMachine &machine,
   }
 }
 
-/// Rows of the operand that the windows of two neighbouring rows of results
-/// share, if a load can fetch them once: along one axis other than W alone
-/// (`ashlar-npu-read-windows`). None otherwise.
-static std::optional<int64_t> sharedRows(const FoldConv &conv) {
-  std::optional<int64_t> shared;
-  for (size_t i = 0; i + 1 < conv.kernel.size(); ++i) {
-    const int64_t stride = conv.strides[i], dilation = conv.dilations[i];
-    const int64_t reach = (conv.kernel[i] - 1) * dilation + 1;
-    if (reach <= stride)
-      continue;
-    const int64_t common = std::gcd(stride, dilation);
-    if (shared || stride / common >= conv.kernel[i] ||
-        dilation / common >= conv.output[i])
-      return std::nullopt;
-    shared = reach - stride;
-  }
-  return shared;
-}
-
-/// Windows of an axis of `extent` elements that reach over an end of it.
-static int64_t windowsOverEnds(int64_t extent, int64_t windows, int64_t taps,
-                               int64_t stride, int64_t dilation, int64_t low) {
-  int64_t count = 0;
-  for (int64_t i = 0; i < windows; ++i) {
-    const int64_t first = i * stride - low;
-    count += first < 0 || first + (taps - 1) * dilation >= extent;
-  }
-  return count;
-}
-
-/// Costs of windows that a load folds, every element fetched once in each band
-/// of rows, and copied to the other rows of the kernel.
-static void addWindowLoad(const FoldConv &conv, const FoldMachine &machine,
-                          int64_t shared, FoldAlternative &plan) {
-  const auto [rows, columns] = encodedMap(conv, plan);
-  const int64_t lines = conv.batch * rows;
-  const int64_t inside = transferCycles(
-      foldTransfer(conv, plan, lines, columns, machine), machine);
-  // Rows over an end fetch their taps one by one. Of columns over an end, the
-  // elements of a row are a burst of their own.
-  const size_t height = conv.kernel.size() - 2;
-  const StrideFold &fold = plan.fold;
-  const int64_t kernelRows =
-      llvm::product_of(llvm::ArrayRef(conv.kernel).drop_back());
-  const int64_t endRows = windowsOverEnds(
-      conv.input[height], conv.output[height], conv.kernel[height],
-      conv.strides[height], conv.dilations[height], conv.pads[height]);
-  const int64_t endColumns =
-      windowsOverEnds(conv.width(), fold.width, fold.phases, fold.stride,
-                      fold.phaseStep, fold.padLow);
-  const int64_t fetchedRows = std::min(kernelRows, conv.strides[height]);
-  const int64_t dram = machine.dramCycles(
-      conv.batch * conv.channels *
-      (llvm::product_of(conv.input) * kFloatBytes +
-       endColumns * rows * fetchedRows * machine.burstBytes));
-  const int64_t ends =
-      plan.channels *
-      (endRows * columns + endColumns * lines * fetchedRows / kernelRows);
-  const int64_t formed = machine.copyRuns > 0
-                             ? ends / machine.copyRuns
-                             : ends * kFloatBytes / machine.copyBytes;
-  const int64_t parts = (endRows + 1) * (endColumns + 1) * conv.channels;
-  const int64_t read = std::max(
-      inside + (formed + parts * machine.copySetup) / machine.copyQueues, dram);
-  // Every band reads the rows again that it shares with the one before.
-  const int64_t inputRows =
-      llvm::product_of(llvm::ArrayRef(conv.input).drop_back());
-  const int64_t again =
-      divideUp(read * shared, std::max<int64_t>(inputRows, 1));
-  plan.bands =
-      partition::bandsThatShare(plan.encode, again, partition::kOverlapTiles);
-  plan.copiedBytes = lines * columns * kFloatBytes * plan.channels /
-                     kernelRows * (kernelRows - fetchedRows);
-  // Its copies wait for what it fetches before the next band is fetched.
-  plan.read = std::max(read + (plan.bands - 1) * (again + machine.dramLatency),
-                       clearCycles(plan, lines, columns, machine));
-  plan.copy = plan.copiedBytes / (machine.copyBytes * machine.copyQueues);
-  plan.serial = false; // bands are as small as the room for two of them
-}
-
 /// A load gathers what stays in the chip without a copy of the operand, where
 /// that takes fewer cycles. `encoded` has the costs of encoding alone.
 static void preferWindowLoad(const FoldConv &conv, const FoldMachine &machine,
                              const FoldAlternative &encoded,
                              FoldAlternative &plan) {
-  const auto shared = sharedRows(conv);
-  if (!shared || !conv.inputInDram || plan.kind != FoldKind::HeightWidth ||
-      plan.spilled || plan.lanes != encoded.lanes ||
-      plan.fold.padHigh <= -plan.fold.stride)
+  if (!conv.inputInDram || plan.kind != FoldKind::HeightWidth || plan.spilled ||
+      plan.lanes != encoded.lanes || plan.fold.padHigh <= -plan.fold.stride)
     return;
   FoldAlternative loaded = encoded;
-  addWindowLoad(conv, machine, *shared, loaded);
+  if (!addWindowLoad(conv, machine, loaded))
+    return;
   addResults(conv, machine, loaded);
   if (loaded.total() < plan.total())
     plan = loaded;

@@ -16,6 +16,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <utility>
 
 namespace ashlar::nn {
 
@@ -210,6 +211,16 @@ int64_t lanesFor(int64_t channels, int64_t width, const FoldMachine &machine);
 /// read and copy. False, and nothing added, if a load from DRAM can gather it.
 bool addGatherCosts(const FoldConv &conv, const FoldMachine &machine,
                     FoldAlternative &plan);
+
+/// Rows of the feature map that is encoded, and its columns.
+std::pair<int64_t, int64_t> encodedMap(const FoldConv &conv,
+                                       const FoldAlternative &plan);
+
+/// The terms of windows that a load folds, every element fetched once in each
+/// band of rows. False if windows share more than rows of one axis, or two
+/// bands have no room beside the encoded map.
+bool addWindowLoad(const FoldConv &conv, const FoldMachine &machine,
+                   FoldAlternative &plan);
 
 /// The copies that lay `rows` rows of `columns` folded columns into partitions:
 /// one transfer from where the windows lie, in DRAM or staged in the chip.
