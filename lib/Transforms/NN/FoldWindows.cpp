@@ -102,8 +102,11 @@ bool addWindowLoad(const FoldConv &conv, const FoldMachine &machine,
                              ? ends / machine.copyRuns
                              : ends * kFloatBytes / machine.copyBytes;
   const int64_t parts = (endRows + 1) * (endColumns + 1) * conv.channels;
-  const int64_t read = std::max(
-      inside + (formed + parts * machine.copySetup) / machine.copyQueues, dram);
+  plan.copiedBytes = lines * columns * kFloatBytes * plan.channels /
+                     kernelRows * (kernelRows - fetchedRows);
+  const int64_t copies =
+      plan.copiedBytes / machine.copyBytes + formed + parts * machine.copySetup;
+  const int64_t read = std::max(inside + copies / machine.copyQueues, dram);
   // Every band reads the rows again that it shares with the one before.
   const int64_t inputRows =
       llvm::product_of(llvm::ArrayRef(conv.input).drop_back());
@@ -112,12 +115,9 @@ bool addWindowLoad(const FoldConv &conv, const FoldMachine &machine,
   plan.bands =
       std::max(*least, partition::bandsThatShare(plan.encode, again,
                                                  partition::kOverlapTiles));
-  plan.copiedBytes = lines * columns * kFloatBytes * plan.channels /
-                     kernelRows * (kernelRows - fetchedRows);
   // Its copies wait for what it fetches before the next band is fetched.
   plan.read = std::max(read + (plan.bands - 1) * (again + machine.dramLatency),
                        clearCycles(plan, lines, columns, machine));
-  plan.copy = plan.copiedBytes / (machine.copyBytes * machine.copyQueues);
   plan.serial = false;
   return true;
 }
