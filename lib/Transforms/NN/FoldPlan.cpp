@@ -364,6 +364,18 @@ static void addResults(const FoldConv &conv, const FoldMachine &machine,
   }
 }
 
+/// Cycles in which the results go to DRAM if their partitions cannot hold them
+/// beside an eighth of the memory for weights.
+static int64_t leaveCycles(const FoldConv &conv, const FoldMachine &machine) {
+  const int64_t positions = conv.batch * llvm::product_of(conv.output);
+  if (positions * divideUp(conv.outputs, machine.partitions) <=
+      machine.partitionBytes - machine.partitionBytes / 8)
+    return 0;
+  // Mantissas and a cell for eight of them.
+  const int64_t elements = positions * conv.outputs;
+  return machine.dramCycles(elements + elements / 8);
+}
+
 /// A load gathers what stays in the chip without a copy of the operand, where
 /// that takes fewer cycles. `encoded` has the costs of encoding alone.
 static void preferWindowLoad(const FoldConv &conv, const FoldMachine &machine,
@@ -403,6 +415,7 @@ static void addCosts(const FoldConv &conv, const FoldMachine &machine,
   bool direct = plan.kind == FoldKind::Plain ||
                 (conv.inputInDram && plan.kind == FoldKind::Width &&
                  plan.fold.padHigh > -plan.fold.stride);
+  plan.leave = leaveCycles(conv, machine);
   const FoldAlternative encoded = plan;
   if (!direct && addGatherCosts(conv, machine, plan)) {
     plan.copiedBytes =

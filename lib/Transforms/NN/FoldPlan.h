@@ -161,6 +161,8 @@ struct FoldAlternative {
   /// with cycles to write it, and those to write the results.
   bool spilled = false;
   int64_t store = 0, resultStore = 0;
+  /// Cycles in which results that have no room go to DRAM, next to the array.
+  int64_t leave = 0;
   /// The encoded map leaves no memory to load during the encode.
   bool serial = false;
   int64_t bands = partition::kOverlapTiles; ///< of a load, without `serial`
@@ -169,8 +171,7 @@ struct FoldAlternative {
   /// input is known only after its last encode.
   int64_t total() const {
     int64_t work = std::max(array + last, drain + first);
-    if (spilled)
-      work += store + resultStore;
+    work = spilled ? work + store + resultStore : std::max(work, leave);
     return latency + weights + (tiles ? gathered() : loaded()) + work;
   }
 
