@@ -405,6 +405,7 @@ llvm::Error Compilation::assign() {
       manager.addPass(npu::createFoldLanes(lanes));
     }
     manager.addPass(npu::createPackRows());
+    manager.addPass(npu::createReadWindows());
     manager.addPass(npu::createSpreadMaps({keepLarge}));
   });
 }

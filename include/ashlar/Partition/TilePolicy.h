@@ -21,6 +21,16 @@ inline constexpr int64_t kLongMoveBytes = 128;
 /// weights avoids more.
 inline constexpr int64_t kPreferredTileLimit = 32;
 
+/// Bands of a map for which the sum is least of what `work` cycles leave after
+/// the last band has come and of the cycles `again` in which each band reads
+/// what it shares with the one before; \p least at least.
+inline int64_t bandsThatShare(int64_t work, int64_t again, int64_t least) {
+  int64_t bands = least;
+  while (again > 0 && (bands + 1) * bands * again < work)
+    ++bands;
+  return bands;
+}
+
 } // namespace ashlar::partition
 
 #endif // ASHLAR_PARTITION_TILEPOLICY_H

@@ -9,6 +9,7 @@
 
 #include "ashlar/Analysis/Cost/MovementQueues.h"
 #include "ashlar/Analysis/Cost/OperationCycles.h"
+#include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/MathExtras.h"
 
 #include <numeric>
@@ -109,6 +110,19 @@ WindowCopies windowCopies(const View &source, const View &result,
       }
     }
   return best;
+}
+
+bool sharesTaps(const AccessPattern &pattern, int64_t axis) {
+  std::optional<size_t> tap, position;
+  for (auto [i, loop] : llvm::enumerate(pattern.dims)) {
+    if (loop.sourceAxis != axis || loop.extent == 1)
+      continue;
+    std::optional<size_t> &kind = loop.resultAxis == axis ? position : tap;
+    if (kind)
+      return false;
+    kind = i;
+  }
+  return tap && position && sharedTaps(pattern, *tap, *position).has_value();
 }
 
 } // namespace ashlar::analysis

@@ -6,10 +6,14 @@
 #include "TileCuts.h"
 #include "TilingModels.h"
 
+#include "ashlar/Analysis/Cost/WindowCopies.h"
 #include "ashlar/Analysis/Layout/MoveView.h"
 #include "dialects/NPU/AccessPattern.h"
 #include "mlir/IR/BuiltinAttributes.h"
 #include "llvm/ADT/STLExtras.h"
+
+#include <algorithm>
+#include <cstdlib>
 
 using namespace mlir;
 
@@ -38,20 +42,27 @@ bool readsTwice(const npu::AccessPattern &pattern, int64_t axis) {
 /// True if an access pattern reads outside its operand or reads elements
 /// several times (im2col): its source region is staged, with zeros around it,
 /// and read there. What reads an element twice without a loop that keeps its
-/// axis repeats whole axes and is read as it lies.
+/// axis repeats whole axes and is read as it lies. So is what windows share
+/// along one axis other than the last, whose elements lie side by side: floats
+/// (`sharing`) are fetched once, and copied to the other taps.
 bool needsStaging(const npu::AccessPattern &pattern,
-                  llvm::ArrayRef<int64_t> shape) {
+                  llvm::ArrayRef<int64_t> shape, bool sharing) {
   Shape low(pattern.sourceStart), high(pattern.sourceStart);
   for (const npu::PatternDim &dim : pattern.dims)
     if (dim.sourceAxis >= 0)
       (dim.sourceStep < 0 ? low : high)[dim.sourceAxis] +=
           (dim.extent - 1) * dim.sourceStep;
+  int64_t shared = 0;
   for (int64_t axis = 0; axis < static_cast<int64_t>(shape.size()); ++axis) {
     bool stays = llvm::any_of(pattern.dims, [&](const npu::PatternDim &dim) {
       return dim.sourceAxis == axis && dim.resultAxis == axis;
     });
-    if (low[axis] < 0 || high[axis] >= shape[axis] ||
-        (stays && readsTwice(pattern, axis)))
+    if (low[axis] < 0 || high[axis] >= shape[axis])
+      return true;
+    if (!stays || !readsTwice(pattern, axis))
+      continue;
+    const bool last = axis + 1 == static_cast<int64_t>(shape.size());
+    if (!sharing || last || ++shared > 1 || !sharesTaps(pattern, axis))
       return true;
   }
   return false;
@@ -149,22 +160,46 @@ patternEdges(llvm::ArrayRef<npu::AccessPattern> patterns, int64_t rank) {
   return edges;
 }
 
+/// What tiles next to each other share of an operand that `patterns` read where
+/// it lies (OperandModel::shared).
+llvm::SmallVector<int64_t, 6>
+sharedIndices(llvm::ArrayRef<npu::AccessPattern> patterns, int64_t rank) {
+  llvm::SmallVector<int64_t, 6> shared(rank, 0);
+  for (const npu::AccessPattern &pattern : patterns)
+    for (const npu::PatternDim &position : pattern.dims) {
+      const int64_t axis = position.sourceAxis;
+      if (axis < 0 || axis >= rank || position.resultAxis != axis)
+        continue;
+      int64_t reach = 1;
+      for (const npu::PatternDim &tap : pattern.dims)
+        if (tap.sourceAxis == axis && tap.resultAxis != axis)
+          reach += (tap.extent - 1) * std::abs(tap.sourceStep);
+      shared[axis] =
+          std::max(shared[axis], reach - std::abs(position.sourceStep));
+    }
+  if (llvm::all_of(shared, [](int64_t count) { return count == 0; }))
+    shared.clear();
+  return shared;
+}
+
 /// How the patterns of one operand read it. All of them read the copy if one
-/// has to.
+/// has to. What `converts` is written to scratch memory first.
 OperandModel moveOperand(Value input,
                          llvm::SmallVector<npu::AccessPattern, 2> patterns,
-                         int64_t rank) {
+                         int64_t rank, bool converts) {
   OperandModel operand;
   const llvm::ArrayRef<int64_t> shape = shapeOf(input);
+  const StorageType type = storageOf(input);
   operand.padded =
       llvm::any_of(patterns, [&](const npu::AccessPattern &pattern) {
-        return needsStaging(pattern, shape);
+        return needsStaging(pattern, shape, converts && !type.encoded);
       });
   operand.direct = !operand.padded;
-  if (operand.direct)
+  if (operand.direct) {
+    operand.shared = sharedIndices(patterns, rank);
     return operand;
+  }
   // Blocks stay across partitions; they are moved, never made anew.
-  const StorageType type = storageOf(input);
   operand.axis = type.encoded ? type.blockAxis : shape.size() > 1 ? 1 : -1;
   operand.edges = patternEdges(patterns, rank);
   operand.region = [patterns = std::move(patterns)](const Region &out) {
@@ -214,7 +249,8 @@ TilingModel moveModel(npu::DmaMoveOp op, const machine::Description &machine) {
     patterns[pattern.operand].push_back(std::move(pattern));
   }
   for (auto [input, own] : llvm::zip(op.getInputs(), patterns))
-    model.operands.push_back(moveOperand(input, std::move(own), rank));
+    model.operands.push_back(
+        moveOperand(input, std::move(own), rank, converts));
   bool padded = llvm::any_of(model.operands,
                              [](const OperandModel &o) { return o.padded; });
   if (!converts && !padded && !gathers)

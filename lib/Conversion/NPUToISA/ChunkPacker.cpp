@@ -372,7 +372,7 @@ void emitMantissas(ProgramBuilder &builder, const TileRun &run, int64_t cols,
     copy.srcStride4 = 1;
     copy.dstStride2 = pitches.tile, copy.dstStride3 = pitches.row;
     copy.dstStride4 = 1;
-    builder.emit(copy);
+    builder.emitWeights(copy);
     return;
   }
   isa::DmaUnpack unpack{};
@@ -390,7 +390,7 @@ void emitMantissas(ProgramBuilder &builder, const TileRun &run, int64_t cols,
   unpack.n2 = run.count, unpack.n3 = run.rows, unpack.n4 = cols;
   unpack.dstStride2 = pitches.tile, unpack.dstStride3 = pitches.row;
   unpack.dstStride4 = pitches.element;
-  builder.emit(unpack);
+  builder.emitWeights(unpack);
 }
 
 } // namespace
@@ -425,9 +425,9 @@ void emitChunkLoad(ProgramBuilder &builder, const StreamedProduct &product,
       return emitMantissas(builder, run, column.cols, codeBits(product),
                            run.part * pitches.row + target, pitches);
     for (const CellRun &cells : run.cells)
-      builder.emit(cellCopy(builder, run, cells, column.cols,
-                            run.part / group * pitches.row + target, pitches,
-                            once));
+      builder.emitWeights(cellCopy(builder, run, cells, column.cols,
+                                   run.part / group * pitches.row + target,
+                                   pitches, once));
   };
   // Cells that are copied on go first: mantissas arrive in the meantime.
   for (const TileRun &run : chunk.runs)
@@ -460,7 +460,7 @@ void emitRepeatedCells(ProgramBuilder &builder, const StreamedProduct &product,
       copy.dstStride3 = pitches.row;
       copy.srcStride4 = copy.dstStride4 = rows ? 1 : pitches.element;
       orderForRuns(builder.machine, copy);
-      builder.emit(copy);
+      builder.emitWeights(copy);
     }
 }
 
@@ -481,7 +481,7 @@ void emitRecordLoad(ProgramBuilder &builder, const StreamedProduct &product,
   records.n4 = column.parameterBytes;
   records.srcStride3 = analysis::kParameterBytes, records.srcStride4 = 1;
   records.dstStride3 = pitch, records.dstStride4 = 1;
-  builder.emit(records);
+  builder.emitWeights(records);
 }
 
 } // namespace ashlar::codegen

@@ -98,7 +98,8 @@ void NestEmitter::emitDescriptor(const machine::Transfer &transfer) {
     to[5 - rank + i] = loops[i].stride[1];
   }
   isa::DmaCopy copy{};
-  copy.queue = builder.nextMovementQueue();
+  copy.queue = builder.nextMovementQueue(
+      machine::transferCost(builder.machine, transfer).issue);
   copy.elemBytes = static_cast<uint32_t>(transfer.elementBytes);
   copy.srcMem = nest.memory[0];
   copy.dstMem = nest.memory[1];

@@ -9,7 +9,10 @@
 
 #include "Generator.h"
 #include "ashlar/Analysis/Array/StationaryPlan.h"
+#include "ashlar/Analysis/Cost/MovementQueues.h"
+#include "ashlar/Analysis/Cost/OperationCycles.h"
 #include "ashlar/Analysis/Tiles/TileSequence.h"
+#include "ashlar/Machine/Dram.h"
 #include "dialects/NPU/NPUDialect.h"
 #include "llvm/ADT/TypeSwitch.h"
 
@@ -89,6 +92,38 @@ static llvm::Error emitTile(Generator &generator, const TileContext &tile) {
   return emitVector(generator, tile);
 }
 
+bool ClearedBuffers::add(const View &view,
+                         const machine::Description &machine) {
+  const int64_t bytes =
+      analysis::bufferBytes(view.type, view.shape, view.axis, machine);
+  for (Buffer &buffer : buffers)
+    if (buffer.base == view.base && buffer.bytes >= bytes) {
+      const bool first = !buffer.cleared;
+      buffer.cleared = true;
+      return first;
+    }
+  return true;
+}
+
+void ClearedBuffers::allocate(const View &view,
+                              const machine::Description &machine) {
+  const Buffer own{
+      view.base,
+      analysis::bufferBytes(view.type, view.shape, view.axis, machine),
+      view.type, false};
+  bool known = false;
+  llvm::erase_if(buffers, [&](const Buffer &other) {
+    const bool same = other.base == own.base && other.bytes >= own.bytes &&
+                      other.type.encoded == own.type.encoded &&
+                      other.type.plain == own.type.plain;
+    known |= same;
+    return !same && other.base < own.base + own.bytes &&
+           own.base < other.base + other.bytes;
+  });
+  if (!known)
+    buffers.push_back(own);
+}
+
 namespace {
 
 class SequenceEmitter {
@@ -125,12 +160,15 @@ private:
   Operation *op;
   analysis::TilingModel model;
   llvm::DenseMap<Value, Place> places;
+  ClearedBuffers cleared;
 };
 
 void SequenceEmitter::emit(tile::AllocOp alloc, const LoopIndices &loops) {
-  places[alloc.getBuffer()].view = analysis::viewOf(
+  View &view = places[alloc.getBuffer()].view;
+  view = analysis::viewOf(
       alloc.getBuffer().getType(),
       loops.evaluate(alloc.getAddress(), alloc.getIndices())[0], machine);
+  cleared.allocate(view, machine);
 }
 
 void SequenceEmitter::emit(tile::LoadOp load, const LoopIndices &loops) {
@@ -201,6 +239,7 @@ llvm::Error SequenceEmitter::emit(tile::ComputeOp compute,
   for (Value value : compute.getScratch())
     tile.scratch.push_back(places[value].view);
   tile.measures = compute.getMeasures();
+  tile.cleared = &cleared;
   if (llvm::Error error = emitTile(generator, tile))
     return error;
   if (llvm::Error error = generator.checkInstructions(op))
@@ -233,7 +272,33 @@ llvm::Error SequenceEmitter::run() {
 
 } // namespace
 
+/// True if one more queue shortens a movement by more than what the weights of
+/// its readers take, which wait for that queue then.
+static bool paysWeightQueue(Operation *op,
+                            const machine::Description &machine) {
+  auto move = dyn_cast_or_null<npu::DmaMoveOp>(op);
+  if (!move)
+    return false;
+  const auto queues = static_cast<uint64_t>(analysis::movementQueues(machine));
+  const machine::TransferCost copies =
+      analysis::moveCycles(move, analysis::lanesOf(op), machine).copies;
+  uint64_t weights = machine.dram.latency;
+  for (OpOperand *use : analysis::readsOf(move.getY()))
+    if (analysis::isProduct(use->getOwner())) {
+      const analysis::ProductShape product =
+          analysis::productShape(use->getOwner());
+      weights += machine::dramStreamCycles(
+          machine, static_cast<uint64_t>(product.outputs * product.taps *
+                                         product.channels / product.groups));
+    }
+  return copies.cycles(queues) > copies.cycles(queues + 1) + weights;
+}
+
 llvm::Error emitSequence(Generator &generator, tile::SequenceOp sequence) {
+  ProgramBuilder &builder = generator.builder;
+  builder.shareWeightQueue =
+      !builder.hasWeights() &&
+      paysWeightQueue(sequence.getNode().getDefiningOp(), generator.machine);
   return SequenceEmitter(generator, sequence).run();
 }
 

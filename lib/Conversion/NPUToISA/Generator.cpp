@@ -254,7 +254,7 @@ llvm::Error Generator::run() {
   if (llvm::Error error = emitAll())
     return error;
   // Only the order of weight requests is kept from the first run.
-  builder.entries.clear();
+  builder.restart();
   completions.clear();
   productIndex.clear();
   scales.restart();

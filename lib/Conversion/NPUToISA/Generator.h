@@ -25,6 +25,24 @@ using analysis::VectorAddress;
 using analysis::VectorLoop;
 using analysis::VectorOperand;
 
+/// Scratch buffers of a sequence whose partitions between lanes are zeros: no
+/// copy writes there, so that they stay so for all tiles in the same buffer.
+class ClearedBuffers {
+public:
+  /// Notes that `view` is cleared; false if it was already.
+  bool add(const View &view, const machine::Description &machine);
+  /// A buffer is allocated: what others have there is cleared no more.
+  void allocate(const View &view, const machine::Description &machine);
+
+private:
+  struct Buffer {
+    int64_t base, bytes;
+    analysis::StorageType type;
+    bool cleared;
+  };
+  llvm::SmallVector<Buffer, 8> buffers;
+};
+
 /// One tile of one operation: everything its emitter needs to know.
 struct TileContext {
   mlir::Operation *op = nullptr;
@@ -40,6 +58,8 @@ struct TileContext {
   llvm::SmallVector<View, 4> scratch;
   /// First walk over what gets one exponent for the tensor: measures.
   bool measures = false;
+  /// What earlier tiles of the sequence have cleared.
+  ClearedBuffers *cleared = nullptr;
 };
 
 /// Completion of a planned tensor, for tensor dumps.
@@ -184,6 +204,10 @@ llvm::Error emitPool(Generator &generator, const TileContext &tile);
 /// Elements at run-time indices; part of emitVector.
 llvm::Error emitGather(Generator &generator, const TileContext &tile);
 llvm::Error emitMove(Generator &generator, const TileContext &tile);
+/// Fills what `patterns`, clipped to a tile of a movement, leave open of
+/// `target`, where the tile is written to.
+void fillOpen(Generator &generator, const TileContext &tile, const View &target,
+              llvm::ArrayRef<npu::AccessPattern> patterns);
 /// Calls of the host.
 llvm::Error emitHost(Generator &generator, const TileContext &tile);
 /// A data movement in the memory of its operand.

@@ -38,11 +38,26 @@ int64_t ProgramBuilder::movementQueues() const {
   return analysis::movementQueues(machine);
 }
 
-isa::Queue ProgramBuilder::nextMovementQueue() {
+isa::Queue ProgramBuilder::nextMovementQueue(uint64_t cycles) {
   if (machine.dma.queues == 1)
     return isa::Queue::Dma0;
-  if (!held)
-    rotation = rotation % static_cast<unsigned>(movementQueues()) + 1;
+  const auto queues = static_cast<unsigned>(movementQueues());
+  if (weightsCome || !shareWeightQueue) {
+    if (!held)
+      rotation = rotation % queues + 1;
+    return static_cast<isa::Queue>(rotation);
+  }
+  given.resize(queues + 1, 0);
+  if (!held) {
+    // Of equal ones the next.
+    const unsigned last = rotation;
+    rotation = (last + 1) % (queues + 1);
+    for (unsigned i = 2; i <= queues + 1; ++i)
+      if (const unsigned queue = (last + i) % (queues + 1);
+          given[queue] < given[rotation])
+        rotation = queue;
+  }
+  given[rotation] += cycles;
   return static_cast<isa::Queue>(rotation);
 }
 

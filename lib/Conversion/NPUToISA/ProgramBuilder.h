@@ -65,6 +65,12 @@ public:
     else
       overflowed = true;
   }
+  /// Appends a load of weights.
+  template <typename T>
+  void emitWeights(T instruction) {
+    weightsCome = true;
+    emit(instruction);
+  }
   /// True if more instructions were wanted than a program may have: emitters
   /// of long loops may stop, the generator refuses the program.
   bool full() const { return overflowed; }
@@ -79,7 +85,20 @@ public:
 
   /// Queue of weight streams; all other DMA rotates over the rest.
   isa::Queue weightQueue() const { return isa::Queue::Dma0; }
-  isa::Queue nextMovementQueue();
+  /// The queue of the next movement. While that of the weights is shared, the
+  /// queues are given what is moved by the \p cycles of each.
+  isa::Queue nextMovementQueue(uint64_t cycles = 1);
+  /// True once weights are loaded.
+  bool hasWeights() const { return weightsCome; }
+  /// Movements that come now may go to the queue of weights as long as it has
+  /// none to load.
+  bool shareWeightQueue = false;
+  /// Forgets all instructions.
+  void restart() {
+    entries.clear();
+    weightsCome = false;
+    given.clear();
+  }
   /// How many queues that is.
   int64_t movementQueues() const;
   /// Movement goes to the next queue and stays there while the object lives,
@@ -101,6 +120,8 @@ private:
   unsigned rotation = 0;
   bool overflowed = false;
   bool held = false; ///< by a OneQueue
+  bool weightsCome = false;
+  llvm::SmallVector<uint64_t, 8> given; ///< Cycles of each queue until then.
 };
 
 } // namespace ashlar::codegen

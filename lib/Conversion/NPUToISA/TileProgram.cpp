@@ -400,7 +400,7 @@ void StreamLoader::load(const StreamBlock &block, int64_t base,
     copy.n3 = wave.wave.count, copy.n4 = bytes;
     copy.srcStride3 = wave.bytes, copy.srcStride4 = 1;
     copy.dstStride3 = extent.step, copy.dstStride4 = 1;
-    builder.emit(copy);
+    builder.emitWeights(copy);
     builder.node = savedNode;
   }
   places[nextToLoad] = place;

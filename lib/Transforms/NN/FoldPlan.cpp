@@ -224,9 +224,8 @@ static FoldAlternative widthPlan(const FoldConv &conv, const StrideFold &fold,
   return plan;
 }
 
-/// Rows of the feature map that is encoded, and its columns.
-static std::pair<int64_t, int64_t> encodedMap(const FoldConv &conv,
-                                              const FoldAlternative &plan) {
+std::pair<int64_t, int64_t> encodedMap(const FoldConv &conv,
+                                       const FoldAlternative &plan) {
   int64_t inputRows = llvm::product_of(llvm::ArrayRef(conv.input).drop_back());
   int64_t outputRows =
       llvm::product_of(llvm::ArrayRef(conv.output).drop_back());
@@ -365,6 +364,34 @@ static void addResults(const FoldConv &conv, const FoldMachine &machine,
   }
 }
 
+/// Cycles in which the results go to DRAM if their partitions cannot hold them
+/// beside an eighth of the memory for weights.
+static int64_t leaveCycles(const FoldConv &conv, const FoldMachine &machine) {
+  const int64_t positions = conv.batch * llvm::product_of(conv.output);
+  if (positions * divideUp(conv.outputs, machine.partitions) <=
+      machine.partitionBytes - machine.partitionBytes / 8)
+    return 0;
+  // Mantissas and a cell for eight of them.
+  const int64_t elements = positions * conv.outputs;
+  return machine.dramCycles(elements + elements / 8);
+}
+
+/// A load gathers what stays in the chip without a copy of the operand, where
+/// that takes fewer cycles. `encoded` has the costs of encoding alone.
+static void preferWindowLoad(const FoldConv &conv, const FoldMachine &machine,
+                             const FoldAlternative &encoded,
+                             FoldAlternative &plan) {
+  if (!conv.inputInDram || plan.kind != FoldKind::HeightWidth || plan.spilled ||
+      plan.lanes != encoded.lanes || plan.fold.padHigh <= -plan.fold.stride)
+    return;
+  FoldAlternative loaded = encoded;
+  if (!addWindowLoad(conv, machine, loaded))
+    return;
+  addResults(conv, machine, loaded);
+  if (loaded.total() < plan.total())
+    plan = loaded;
+}
+
 static void addCosts(const FoldConv &conv, const FoldMachine &machine,
                      bool lanes, FoldAlternative &plan) {
   const FoldAlternative bare = plan;
@@ -388,6 +415,8 @@ static void addCosts(const FoldConv &conv, const FoldMachine &machine,
   bool direct = plan.kind == FoldKind::Plain ||
                 (conv.inputInDram && plan.kind == FoldKind::Width &&
                  plan.fold.padHigh > -plan.fold.stride);
+  plan.leave = leaveCycles(conv, machine);
+  const FoldAlternative encoded = plan;
   if (!direct && addGatherCosts(conv, machine, plan)) {
     plan.copiedBytes =
         conv.batch * plan.channels * rows * columns * kFloatBytes;
@@ -408,9 +437,11 @@ static void addCosts(const FoldConv &conv, const FoldMachine &machine,
   if (plan.spilled && plan.lanes > 1) {
     // Only maps in the chip lie in lanes.
     plan = bare;
-    return addCosts(conv, machine, /*lanes=*/false, plan);
+    addCosts(conv, machine, /*lanes=*/false, plan);
+  } else {
+    addResults(conv, machine, plan);
   }
-  addResults(conv, machine, plan);
+  preferWindowLoad(conv, machine, encoded, plan);
 }
 
 llvm::SmallVector<FoldAlternative, 4>

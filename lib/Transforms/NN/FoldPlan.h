@@ -16,6 +16,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <utility>
 
 namespace ashlar::nn {
 
@@ -160,15 +161,17 @@ struct FoldAlternative {
   /// with cycles to write it, and those to write the results.
   bool spilled = false;
   int64_t store = 0, resultStore = 0;
+  /// Cycles in which results that have no room go to DRAM, next to the array.
+  int64_t leave = 0;
   /// The encoded map leaves no memory to load during the encode.
   bool serial = false;
+  int64_t bands = partition::kOverlapTiles; ///< of a load, without `serial`
 
   /// Input and result phases follow each other: the scale exponent of the
   /// input is known only after its last encode.
   int64_t total() const {
     int64_t work = std::max(array + last, drain + first);
-    if (spilled)
-      work += store + resultStore;
+    work = spilled ? work + store + resultStore : std::max(work, leave);
     return latency + weights + (tiles ? gathered() : loaded()) + work;
   }
 
@@ -178,7 +181,7 @@ private:
   int64_t loaded() const {
     int64_t source = read + copy;
     return std::max(encode, source) +
-           std::min(encode, source) / (serial ? 1 : partition::kOverlapTiles);
+           std::min(encode, source) / (serial ? 1 : bands);
   }
   /// Of a gather: a tile is filled, read and copied, one after the other, and
   /// encoded in parallel with the next if there is room for two.
@@ -209,6 +212,16 @@ int64_t lanesFor(int64_t channels, int64_t width, const FoldMachine &machine);
 /// read and copy. False, and nothing added, if a load from DRAM can gather it.
 bool addGatherCosts(const FoldConv &conv, const FoldMachine &machine,
                     FoldAlternative &plan);
+
+/// Rows of the feature map that is encoded, and its columns.
+std::pair<int64_t, int64_t> encodedMap(const FoldConv &conv,
+                                       const FoldAlternative &plan);
+
+/// The terms of windows that a load folds, every element fetched once in each
+/// band of rows. False if windows share more than rows of one axis, or two
+/// bands have no room beside the encoded map.
+bool addWindowLoad(const FoldConv &conv, const FoldMachine &machine,
+                   FoldAlternative &plan);
 
 /// The copies that lay `rows` rows of `columns` folded columns into partitions:
 /// one transfer from where the windows lie, in DRAM or staged in the chip.

@@ -10,6 +10,9 @@
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/MathExtras.h"
 
+#include <algorithm>
+#include <numeric>
+
 namespace ashlar::nn {
 
 machine::Description FoldMachine::description() const {
@@ -47,8 +50,12 @@ machine::Transfer foldTransfer(const FoldConv &conv,
   }
   // A load folds as it reads; a gather reads what was staged before.
   const bool load = plan.tiles == 0 && conv.inputInDram;
+  // A load fetches what several rows of the kernel read for one of them.
+  const int64_t fetchedRows =
+      load ? std::min(kernelRows, rowStep / std::gcd(rowStep, rowDilation))
+           : kernelRows;
   const int64_t pitch = conv.width() * kFloatBytes;
-  const int64_t plane = load ? pitch * rows : partition;
+  const int64_t plane = load ? pitch * rows * rowStep : partition;
   const int64_t pixels = llvm::divideCeilSigned(columns, plan.lanes);
   const int64_t lane = machine.rows / plan.lanes * partition;
 
@@ -62,7 +69,7 @@ machine::Transfer foldTransfer(const FoldConv &conv,
       transfer.loops.push_back({extent, {from, to}, transfer.loops.size()});
   };
   add(conv.channels, plane, kernelRows * phases * partition);
-  add(kernelRows, rowDilation * pitch, phases * partition);
+  add(fetchedRows, rowDilation * pitch, phases * partition);
   add(phases, phaseStep * kFloatBytes, partition);
   add(rows, rowStep * pitch, pixels * kFloatBytes);
   add(pixels, plan.lanes * stride * kFloatBytes, kFloatBytes);

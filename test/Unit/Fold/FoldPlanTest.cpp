@@ -248,7 +248,8 @@ TEST(FoldCosts, StemOfResNet) {
 /// the folded feature map, which then lies in lanes, however small its tiles
 /// become; packed windows are larger still and pass through DRAM.
 TEST(FoldCosts, MapStaysWhereOnlyResultsMustLeave) {
-  const FoldConv conv = ashlar::test::stem(640, 6, 2, 16);
+  FoldConv conv = ashlar::test::stem(640, 6, 2, 16);
+  conv.inputInDram = false; // from there windows are loaded
   auto plans = foldAlternatives(conv, FoldMachine(), /*lanes=*/true);
   ASSERT_EQ(plans.size(), 4u);
   const FoldAlternative &rows = plans[2];
@@ -281,7 +282,8 @@ const FoldAlternative &named(llvm::ArrayRef<FoldAlternative> plans,
 /// Windows gathered inside the chip are single elements: queues form their
 /// runs, and banks serve them.
 TEST(FoldCosts, GathersCountRunsAndPorts) {
-  const FoldConv conv = ashlar::test::stem(224, 7, 3, 64);
+  FoldConv conv = ashlar::test::stem(224, 7, 3, 64);
+  conv.inputInDram = false; // from there windows are loaded
   FoldMachine machine;
   auto copyOf = [&] {
     auto plans = foldAlternatives(conv, machine, /*lanes=*/true);
@@ -316,6 +318,45 @@ TEST(FoldCosts, LoadsClearOpenLanes) {
   ASSERT_EQ(fold.lanes, 16);
   EXPECT_GE(clearCycles(fold, 299, fold.fold.width, machine), 128 * 299 / 4);
   EXPECT_EQ(clearCycles(plans.front(), 299, 299, machine), 0);
+}
+
+/// Windows that share rows are loaded from DRAM once, and what bands share once
+/// more, if two bands have room beside the map.
+TEST(FoldCosts, WindowsAreLoadedOnce) {
+  const FoldConv conv = ashlar::test::stem(224, 3, 1, 24);
+  FoldMachine machine;
+  machine.copyRuns = 4;
+  auto plans = foldAlternatives(conv, machine, /*lanes=*/true);
+  const FoldAlternative &loaded = named(plans, "rows-and-stride-fold");
+  EXPECT_EQ(loaded.tiles, 0);
+  const int64_t elements = int64_t(3) * 224 * 224;
+  EXPECT_GE(loaded.read, elements / 12);
+  EXPECT_LE(loaded.read, elements / 12 + elements / 36);
+  EXPECT_EQ(loaded.copiedBytes, int64_t(6) * 112 * loaded.fold.width * 4);
+  // The map takes 3,136 bytes or more of a partition, a row of floats 112.
+  machine.partitionBytes = 3648;
+  plans = foldAlternatives(conv, machine, /*lanes=*/true);
+  EXPECT_GT(named(plans, "rows-and-stride-fold").tiles, 0);
+}
+
+/// As many bands as make the sum of their last part and of what they read again
+/// least.
+TEST(FoldCosts, BandsThatShare) {
+  using ashlar::partition::bandsThatShare;
+  EXPECT_EQ(bandsThatShare(10000, 0, 4), 4);
+  EXPECT_EQ(bandsThatShare(100, 1000, 4), 4);
+  for (int64_t work : {1000, 6272, 100000})
+    for (int64_t again : {1, 40, 300}) {
+      const int64_t bands = bandsThatShare(work, again, 1);
+      auto cost = [&](int64_t n) {
+        return static_cast<double>(work) / static_cast<double>(n) +
+               static_cast<double>(n * again);
+      };
+      EXPECT_LE(cost(bands), cost(bands + 1));
+      if (bands > 1) {
+        EXPECT_LE(cost(bands), cost(bands - 1));
+      }
+    }
 }
 
 /// Few write ports of PSUM take the gain of many lanes.

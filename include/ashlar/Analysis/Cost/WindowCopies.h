@@ -29,6 +29,12 @@ WindowCopies windowCopies(const View &source, const View &result,
                           const npu::AccessPattern &pattern,
                           const machine::Description &machine);
 
+/// True if windowCopies() can fetch every element along \p axis of the operand
+/// of \p pattern once, although windows share them: there is one loop over taps
+/// and one over positions, which move along two axes of the result, \p axis
+/// being that of the positions.
+bool sharesTaps(const npu::AccessPattern &pattern, int64_t axis);
+
 } // namespace ashlar::analysis
 
 #endif // ASHLAR_ANALYSIS_COST_WINDOWCOPIES_H

@@ -35,6 +35,9 @@ struct OperandModel {
   bool direct = false;
   /// Read directly, and only from DRAM; never resident in the state buffer.
   bool fromDram = false;
+  /// For each axis of the result: indices of the operand's axis that tiles next
+  /// to each other both read where it lies. Empty: they share nothing.
+  llvm::SmallVector<int64_t, 6> shared;
   /// The staged region may extend beyond the operand, where it reads zeros.
   bool padded = false;
   /// Partition axis in which it is read; -1: it lies in a single partition.

@@ -438,7 +438,9 @@ def FoldWidth : NNPass<"ashlar-nn-fold-width"> {
     * `strided-slice`: one such column, because the dilation is a multiple of
       the stride or there is one tap: the taps keep their distance;
     * `lane-fold`: W stride 1, nothing to fold but row groups to use;
-    * `rows-and-stride-fold`: the kernel's rows become channels as well;
+    * `rows-and-stride-fold`: the kernel's rows become channels as well; an input
+      in DRAM is fetched once for all rows of the kernel if the map stays in the
+      chip (`ashlar-npu-read-windows`);
     * `pack-taps`: the whole kernel becomes channels.
 
     All but the first are an nn.im2col and a smaller convolution. Folded taps

@@ -284,6 +284,24 @@ def PackRows : Pass<"ashlar-npu-pack-rows", "::mlir::ModuleOp"> {
     Statistic<"numPacked", "packed", "convolutions with several rows in a step">];
 }
 
+def ReadWindows : Pass<"ashlar-npu-read-windows", "::mlir::ModuleOp"> {
+  let summary = "read windows that reach over an end where their operand lies";
+  let description = [{
+    Windows that share elements or reach over an end of their operand are read
+    from a copy of it with zeros around, tile by tile. If they share elements
+    along one axis other than the last, every element has to be fetched once
+    only (analysis::windowCopies), and that may be from where the operand lies,
+    also in DRAM: the windows inside are one access pattern, each that reaches
+    over an end is one of its own, without the taps outside, and the result is
+    filled with zeros there. The way with the fewer predicted cycles of copies
+    is taken.
+
+    The machine is read from the module attribute `npu.target`.
+  }];
+  let statistics = [
+    Statistic<"numInPlace", "in-place", "movements that read windows in place">];
+}
+
 def SpreadMaps : Pass<"ashlar-npu-spread-maps", "::mlir::ModuleOp"> {
   let summary = "put a second axis of few-channel maps across partitions";
   let description = [{

@@ -8,105 +8,14 @@
 #include "ashlar/Analysis/Cost/LaneCopies.h"
 #include "ashlar/Analysis/Cost/WindowCopies.h"
 #include "ashlar/Analysis/Layout/MoveView.h"
-#include "ashlar/Support/Half.h"
 #include "dialects/NPU/NPUDialect.h"
 #include "llvm/ADT/STLExtras.h"
-#include "llvm/Support/MathExtras.h"
-
-#include <bit>
 
 using namespace mlir;
 
 namespace ashlar::codegen {
 
 namespace {
-
-/// Clears `size` indices of a folded map from `start` along `axis`.
-void clear(Generator &generator, const View &target, int64_t axis,
-           int64_t start, int64_t size) {
-  Region region = Region::whole(target.shape);
-  region.start[axis] = start;
-  region.size[axis] = size;
-  emitFill(generator.builder, target.slice(region, generator.machine), 0);
-}
-
-/// Clears the partitions between the `channels` of two lanes, which are encoded
-/// along with them.
-void clearBetweenLanes(Generator &generator, const View &target,
-                       const analysis::Lanes &lanes, int64_t channels) {
-  if (channels < lanes.pitch)
-    for (int64_t lane = 0; lane < lanes.count; ++lane)
-      clear(generator, target, 1, lane * lanes.pitch + channels,
-            lanes.pitch - channels);
-}
-
-/// Columns, of `width`, of a tile that `patterns` do not cover whole, as
-/// ranges. Access patterns never overlap, so that counting elements is enough.
-llvm::SmallVector<std::pair<int64_t, int64_t>, 2>
-uncoveredColumns(llvm::ArrayRef<npu::AccessPattern> patterns,
-                 const Region &out) {
-  const int64_t axis = static_cast<int64_t>(out.size.size()) - 1;
-  const int64_t width = out.size[axis];
-  // Access patterns come after the fill: filling too much costs time alone.
-  if (width > kMostCount)
-    return {{0, width}};
-  if (width == 0)
-    return {};
-  std::vector<int64_t> missing(width, out.elements() / width);
-  for (const npu::AccessPattern &pattern : patterns) {
-    int64_t perColumn = 1;
-    llvm::SmallVector<int64_t> columns{pattern.resultStart[axis]};
-    for (const npu::PatternDim &dim : pattern.dims) {
-      if (dim.resultAxis != axis) {
-        perColumn *= dim.extent;
-        continue;
-      }
-      llvm::SmallVector<int64_t> starts = std::move(columns);
-      columns.clear();
-      for (int64_t i = 0; i < dim.extent; ++i)
-        for (int64_t start : starts)
-          columns.push_back(start + i * dim.resultStep);
-    }
-    for (int64_t column : columns)
-      missing[column] -= perColumn;
-  }
-  llvm::SmallVector<std::pair<int64_t, int64_t>, 2> ranges;
-  for (int64_t column = 0; column < width; ++column) {
-    if (missing[column] == 0)
-      continue;
-    if (!ranges.empty() && ranges.back().second == column)
-      ++ranges.back().second;
-    else
-      ranges.push_back({column, column + 1});
-  }
-  return ranges;
-}
-
-/// Pixels of a folded feature map, as ranges, that hold the columns which
-/// patterns leave open.
-llvm::SmallVector<std::pair<int64_t, int64_t>, 2>
-uncoveredPixels(llvm::ArrayRef<npu::AccessPattern> patterns, const Region &out,
-                const analysis::Lanes &lanes) {
-  auto ranges = uncoveredColumns(patterns, out);
-  for (auto &[begin, end] : ranges) {
-    begin = begin / lanes.count;
-    end = (end - 1) / lanes.count + 1;
-  }
-  return ranges;
-}
-
-/// Clears what a row of `width` columns leaves open of its last pixel, unless
-/// `zeroed`, ranges of pixels, have it.
-void clearOpenPixel(Generator &generator, const View &target,
-                    const analysis::Lanes &lanes, int64_t width,
-                    llvm::ArrayRef<std::pair<int64_t, int64_t>> zeroed) {
-  const int64_t last = width / lanes.count;
-  if (width % lanes.count != 0 &&
-      llvm::none_of(zeroed, [&](const std::pair<int64_t, int64_t> &range) {
-        return range.first <= last && last < range.second;
-      }))
-    clear(generator, target, target.rank() - 1, last, 1);
-}
 
 /// Converts folded scratch to the folded result. Both are plain maps in memory;
 /// a block of the plain map must not reach into the next lane.
@@ -117,24 +26,6 @@ void emitFoldedConversion(Generator &generator, const TileContext &tile,
     result.type.format.block = static_cast<int>(
         analysis::foldedBlock(result.type.format, tile.model->lanes));
   emitMap(generator, tile.scratch[0], nullptr, result, parameters);
-}
-
-/// Low bytes of one element with the value `fill`.
-uint64_t fillBits(support::ElementType type, double fill) {
-  using E = support::ElementType;
-  auto number = static_cast<float>(fill);
-  switch (type) {
-  case E::F32:
-    return std::bit_cast<uint32_t>(number);
-  case E::F64:
-    return std::bit_cast<uint64_t>(fill);
-  case E::F16:
-    return support::floatToHalf(number);
-  case E::BF16:
-    return support::floatToBfloat(number);
-  default:
-    return static_cast<uint64_t>(static_cast<int64_t>(fill));
-  }
 }
 
 /// Emits an access pattern that exchanges the axis across partitions inside the
@@ -226,41 +117,6 @@ void emitLinear(Generator &generator, const View &source,
 }
 
 } // namespace
-
-/// Fills what the patterns of a tile leave open.
-static void fillOpen(Generator &generator, const TileContext &tile,
-                     const View &target,
-                     llvm::ArrayRef<npu::AccessPattern> patterns) {
-  auto move = cast<npu::DmaMoveOp>(tile.op);
-  const analysis::Lanes &lanes = tile.model->lanes;
-  // After copies from DRAM a queue answers late: fills that hand over to each
-  // other on several queues would wait for the band before on each of them.
-  const ProgramBuilder::OneQueue fills(
-      generator.builder,
-      !tile.scratch.empty() && llvm::none_of(tile.operands, [](const View &x) {
-        return x.inStateBuffer();
-      }));
-  llvm::SmallVector<std::pair<int64_t, int64_t>, 2> filled;
-  if (move.getFill())
-    filled = uncoveredPixels(patterns, tile.out, lanes);
-  const uint64_t bits =
-      move.getFill()
-          ? fillBits(target.type.plain, move.getFill()->convertToDouble())
-          : 0;
-  // An open pixel may hold columns of the fill; these may spread between lanes.
-  if (lanes.folded())
-    clearOpenPixel(generator, target, lanes, tile.out.size.back(),
-                   bits == 0 ? llvm::ArrayRef(filled)
-                             : llvm::ArrayRef(filled).take_front(0));
-  for (auto [begin, end] : filled) {
-    Region region = Region::whole(target.shape);
-    region.start.back() = begin;
-    region.size.back() = end - begin;
-    emitFill(generator.builder, target.slice(region, generator.machine), bits);
-  }
-  if (lanes.folded())
-    clearBetweenLanes(generator, target, lanes, tile.out.size[1]);
-}
 
 llvm::Error emitMove(Generator &generator, const TileContext &tile) {
   auto move = cast<npu::DmaMoveOp>(tile.op);

@@ -7,9 +7,11 @@
 
 #include "MemoryPlanner.h"
 
+#include "ashlar/Analysis/Cost/MovementQueues.h"
 #include "ashlar/Analysis/Layout/MoveView.h"
 #include "ashlar/Analysis/Tiles/TileBuffers.h"
 #include "ashlar/Machine/Cycles.h"
+#include "ashlar/Machine/Dram.h"
 #include "ashlar/Partition/TilePolicy.h"
 #include "ashlar/Transforms/NPU/Passes.h"
 #include "dialects/NPU/NPUDialect.h"
@@ -62,6 +64,31 @@ bool isLongVectorWork(const OpPlan &plan) {
   for (int64_t extent : pool.getKernel())
     work *= extent;
   return work > kOverlapBytes;
+}
+
+/// Cycles in which a tile of a movement reads what it shares with the tile
+/// before it along `axis`, if it reads the operand where it lies.
+int64_t sharedCycles(const OpPlan &plan, int64_t axis,
+                     const machine::Description &machine) {
+  auto move = dyn_cast<DmaMoveOp>(plan.op);
+  if (!move)
+    return 0;
+  uint64_t cycles = 0;
+  for (const auto &[operand, value] :
+       llvm::zip_equal(plan.model.operands, move.getInputs())) {
+    const Shape shape(analysis::shapeOf(value));
+    if (operand.shared.empty() || shape[axis] == 0)
+      continue;
+    const auto elements = static_cast<uint64_t>(
+        operand.shared[axis] * Region::whole(shape).elements() / shape[axis]);
+    const uint64_t bytes =
+        elements * static_cast<uint64_t>(analysis::storageOf(value).bytes());
+    const auto queues =
+        static_cast<uint64_t>(analysis::movementQueues(machine));
+    cycles += std::max(machine::dramStreamCycles(machine, bytes),
+                       machine::dmaInside(machine, bytes, elements) / queues);
+  }
+  return static_cast<int64_t>(cycles);
 }
 
 } // namespace
@@ -138,7 +165,11 @@ TileChoice Planner::inBands(const OpPlan &plan, const TileChoice &whole,
   const int64_t worth =
       kBandLatencies * std::max<int64_t>(machine.vec.latency, 1);
   const int64_t tiles = tileCount(shape, whole.tile);
-  const int64_t parts = std::min(cycles / worth, kMostBands) / tiles;
+  int64_t most = std::min(cycles / worth, kMostBands);
+  if (const int64_t again = sharedCycles(plan, axis, machine))
+    most = std::min(most, partition::bandsThatShare(cycles, again,
+                                                    partition::kOverlapTiles));
+  const int64_t parts = most / tiles;
   const int64_t unit = plan.model.granularity[axis];
   TileChoice bands = whole;
   bands.tile[axis] = llvm::alignTo(
