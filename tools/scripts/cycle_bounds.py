@@ -97,7 +97,8 @@ def measure(model, machine, options):
         binary, compiled, ran, plan = (
             os.path.join(folder, name)
             for name in ("m.ash", "compile.json", "run.json", "plan"))
-        run([tool("ashlarc"), model, "-o", binary, f"--machine={machine}",
+        # Light models come without weights.
+        run([tool("ashlarc"), model, "-o", binary, f"--machine={machine}", "--large-constants",
              f"--report={compiled}", f"--dump-plan={plan}", *options])
         run([tool("ashlar-run"), binary, "--random-inputs=1", "--quiet",
              f"--report={ran}"])

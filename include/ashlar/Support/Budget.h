@@ -58,8 +58,15 @@ public:
   uint64_t workLeft() const { return work; }
   uint64_t operationsLeft() const { return operations; }
 
+  /// Bytes that there was too little for.
+  uint64_t bytesRefused() const { return refused; }
+
   /// Takes from the budget; false, and nothing taken, if there is too little.
-  bool takeBytes(uint64_t amount) { return take(bytes, amount); }
+  bool takeBytes(uint64_t amount) {
+    const bool enough = take(bytes, amount);
+    refused += enough ? 0 : capped(amount);
+    return enough;
+  }
   bool takeWork(uint64_t amount) { return take(work, amount); }
   bool takeOperations(uint64_t amount) { return take(operations, amount); }
 
@@ -75,7 +82,7 @@ private:
     return true;
   }
 
-  uint64_t bytes, work, operations;
+  uint64_t bytes, work, operations, refused = 0;
 };
 
 } // namespace ashlar::support

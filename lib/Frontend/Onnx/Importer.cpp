@@ -539,8 +539,11 @@ importOnce(StringRef path, const ImportOptions &options,
   Expected<OwningOpRef<ModuleOp>> module = importer.finish();
   if (!module)
     return withContext(module.takeError(), path.str());
-  if (places.empty())
+  const bool again = places.empty() && !importer.placesNeeded().empty();
+  if (again)
     places = importer.placesNeeded();
+  else if (options.warn)
+    (*model)->warnOfConstants(options.warn);
   if (names)
     *names = importer.valueNames(**module);
   return module;

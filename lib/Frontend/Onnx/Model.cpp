@@ -16,6 +16,7 @@
 #include "llvm/Support/Path.h"
 #include "llvm/Support/xxhash.h"
 
+#include <fmt/format.h>
 #include <google/protobuf/io/coded_stream.h>
 #include <google/protobuf/io/zero_copy_stream_impl_lite.h>
 
@@ -305,4 +306,15 @@ ashlar::frontend::loadModel(StringRef path, const ImportOptions &options) {
   if (error)
     return withContext(std::move(error), model->path);
   return model;
+}
+
+void Model::warnOfConstants(
+    llvm::function_ref<void(const std::string &)> warn) const {
+  if (const uint64_t left = budget.bytesRefused())
+    warn(
+        fmt::format("the machine makes {} MB of the model's constants in every "
+                    "run, more than a file of this size may have made while "
+                    "it is compiled; --large-constants stores them in the "
+                    "program",
+                    (left + (1 << 19)) >> 20));
 }

@@ -14,6 +14,7 @@
 #include "ashlar/Frontend/Onnx/Import.h"
 #include "ashlar/Support/Budget.h"
 #include "ashlar/Support/Error.h"
+#include "llvm/ADT/STLFunctionalExtras.h"
 #include "llvm/ADT/StringMap.h"
 
 #include <deque>
@@ -64,9 +65,12 @@ struct Model {
   /// Attributes of inlined function bodies.
   std::deque<onnx::AttributeProto> attributes;
   support::Budget budget; ///< What import may still make.
-  bool useHost = true;    ///< Nodes may become work of the host.
-  uint64_t checksum = 0;  ///< Of the file's bytes.
-  RowUpdates updates;     ///< Values that add rows to another one.
+  /// Says how many bytes of constants stay work of the machine, if any do.
+  void
+  warnOfConstants(llvm::function_ref<void(const std::string &)> warn) const;
+  bool useHost = true;   ///< Nodes may become work of the host.
+  uint64_t checksum = 0; ///< Of the file's bytes.
+  RowUpdates updates;    ///< Values that add rows to another one.
   /// How many rows of a tensor are filled that the program keeps; null of any
   /// other value.
   std::function<mlir::Value(mlir::Value past)> filledRows;

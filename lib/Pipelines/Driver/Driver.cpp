@@ -17,6 +17,9 @@
 
 #include <fmt/format.h>
 
+#include <memory>
+#include <set>
+
 namespace ashlar::pipelines {
 namespace {
 
@@ -169,6 +172,12 @@ int compilerMain(llvm::ArrayRef<std::string> args) {
   auto arguments = parseCompilerArguments(args);
   if (!arguments)
     return reportAndExitCode("ashlarc", arguments.takeError());
+  // A model may be imported several times, for buckets and by searches.
+  arguments->compile.import.warn =
+      [said = std::make_shared<std::set<std::string>>()](const auto &text) {
+        if (said->insert(text).second)
+          support::printErr(fmt::format("ashlarc: warning: {}\n", text));
+      };
   if (arguments->help) {
     return finish(support::writeText("", compilerHelp()));
   }

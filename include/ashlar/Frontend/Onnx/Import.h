@@ -13,6 +13,7 @@
 #include "mlir/IR/OwningOpRef.h"
 #include "llvm/Support/MemoryBuffer.h"
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -63,6 +64,8 @@ struct ImportOptions {
   /// Constants that the model makes (ConstantOfShape, folds) may be larger than
   /// what a file of its size is allowed (`--large-constants`).
   bool largeConstants = false;
+  /// Told once what a user should know of a model that is imported.
+  std::function<void(const std::string &)> warn;
   /// Nodes may become work of the host; else these are unsupported
   /// (`--no-host`).
   bool useHost = true;
