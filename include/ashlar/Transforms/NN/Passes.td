@@ -559,25 +559,21 @@ def RemoveChannels : NNPass<"ashlar-nn-remove-channels"> {
     product without padding: its part goes into the bias, in binary64, rounded
     once. With padding that holds for the number zero.
 
-    The results of the function keep their values: sums of integers to the bit,
-    floats but for the rounding of biases. Block formats put other channels into
-    one block afterwards, as with any other order of channels, so encoded values
-    differ by rounding. `0 * x` counts as 0 for every x.
+    Results of the function keep their values: sums of integers to the bit, floats
+    but for the rounding of biases. Encoded values differ by rounding, because
+    blocks hold other channels. `0 * x` counts as 0 for every x.
 
     A product keeps a multiple of `granularity` channels, or all: lanes and groups
-    of units share channels in powers of two. A part of a concatenation that
-    others follow keeps a multiple of `block`, or all, so that each part begins
-    with a block of its own and stays where its product writes it. The numbers are
-    the same for all machines, because what is left decides bits.
-
+    of units share channels in powers of two. So do parts of a concatenation, but
+    the last, of `block` channels: each begins with a block of its own and stays
+    where its product writes it. The machine has no say, because bits depend on it.
     The attribute `ashlar.decision.channels` of products says what is left.
   }];
   let options = [
     Option<"granularity", "granularity", "int64_t", "8",
            "channels that a product keeps a multiple of">,
     Option<"block", "block", "int64_t", "1",
-           "channels that share an exponent; parts of a concatenation before "
-           "others keep a multiple of them">
+           "channels that share an exponent">
   ];
   let statistics = [
     Statistic<"numRemoved", "removed", "channels of products left out">
