@@ -6,6 +6,7 @@
 #include "ashlar/Analysis/Layout/KeptResults.h"
 
 #include "dialects/NN/NNDialect.h"
+#include "llvm/ADT/StringSet.h"
 
 using namespace mlir;
 
@@ -18,12 +19,18 @@ func::FuncOp mainOf(ModuleOp module) {
   return whole ? function : func::FuncOp();
 }
 
-/// Name and storage of an argument or a result.
+/// Name and storage of an argument or a result; \p names are those before it of
+/// the same kind.
 static LogicalResult verifyPort(func::FuncOp main, llvm::StringRef what,
-                                unsigned index, Type type, Attribute name) {
-  if (!isa_and_present<StringAttr>(name))
+                                unsigned index, Type type, Attribute name,
+                                llvm::StringSet<> &names) {
+  auto text = dyn_cast_if_present<StringAttr>(name);
+  if (!text)
     return main.emitError("expected '")
            << nn::nameAttr << "' on " << what << " " << index;
+  if (!names.insert(text.getValue()).second)
+    return main.emitError("expected another name than that of an earlier ")
+           << what << ", found " << text << " on " << what << " " << index;
   if (!nn::isStoredTensor(type))
     return main.emitError("expected a tensor that a memory can hold as ")
            << what << " " << index << ", found " << type;
@@ -129,13 +136,14 @@ LogicalResult verifyForm(ModuleOp module) {
   if (!main || !llvm::hasSingleElement(functions))
     return module.emitError("expected one function 'main' of one block, found ")
            << std::distance(functions.begin(), functions.end()) << " functions";
+  llvm::StringSet<> arguments, results;
   for (auto [index, type] : llvm::enumerate(main.getArgumentTypes()))
     if (failed(verifyPort(main, "argument", index, type,
-                          main.getArgAttr(index, nn::nameAttr))))
+                          main.getArgAttr(index, nn::nameAttr), arguments)))
       return failure();
   for (auto [index, type] : llvm::enumerate(main.getResultTypes()))
     if (failed(verifyPort(main, "result", index, type,
-                          main.getResultAttr(index, nn::nameAttr))))
+                          main.getResultAttr(index, nn::nameAttr), results)))
       return failure();
   for (unsigned index = 0; index < main.getNumResults(); ++index)
     if (failed(verifyExtent(main, index)) || failed(verifyKept(main, index)))
