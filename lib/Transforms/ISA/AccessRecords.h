@@ -49,12 +49,17 @@ public:
   /// The buckets that an access reaches.
   llvm::MutableArrayRef<Bucket> bucketsOf(const isa::Access &access);
 
+  /// True if the boxes of the two share a unit.
+  static bool boxesMeet(const isa::Access &access, const Record &record) {
+    return access.begin < record.end && record.begin < access.end &&
+           access.partBegin < record.partEnd &&
+           record.partBegin < access.partEnd;
+  }
+
   /// False only if the two never touch one unit that one of them changes.
   bool mayConflict(const isa::Access &access, const Record &record) const {
     return (access.write || record.write) && !(access.merge && record.merge) &&
-           access.begin < record.end && record.begin < access.end &&
-           access.partBegin < record.partEnd &&
-           record.partBegin < access.partEnd &&
+           boxesMeet(access, record) &&
            ((record.flat && access.numDims == 0) ||
             isa::mayConflict(access, patterns[record.pattern].access));
   }

@@ -96,6 +96,9 @@ void Finder::collect(const isa::Access &access, uint32_t index, size_t lane) {
   for (const AccessRecords::Bucket &bucket : records.bucketsOf(access)) {
     collectOrdered(access, bucket);
     for (const AccessRecords::Record &record : bucket.lanes[kFreeLane]) {
+      // Most records lie elsewhere; who follows them is looked up for others.
+      if (!records.boxesMeet(access, record))
+        continue;
       const bool isResult = record.write && !access.write;
       const bool isStep = record.index >= seen.size();
       if ((followers[record.index] & own) ||
