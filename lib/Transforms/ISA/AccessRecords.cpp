@@ -15,6 +15,8 @@ namespace ashlar::isadialect {
 /// prefetched weights in one place must not blur what the drains of a layer
 /// write in another.
 static constexpr int64_t kBuckets = 64;
+/// Bits of a mask of units.
+static constexpr int64_t kBits = 64;
 
 static bool isCut(size_t space) {
   return space == static_cast<size_t>(isa::Space::Sb) ||
@@ -37,6 +39,9 @@ AccessRecords::AccessRecords(const machine::Description &machine) {
     for (auto [number, bucket] : llvm::enumerate(buckets)) {
       bucket.begin = static_cast<int64_t>(number) * bucketUnits;
       bucket.end = bucket.begin + bucketUnits;
+      bucket.first = bucket.begin;
+      if (isCut(space))
+        bucket.unitsPerBit = llvm::divideCeil(bucketUnits, kBits);
     }
     buckets.front().begin = std::numeric_limits<int64_t>::min();
     buckets.back().end = std::numeric_limits<int64_t>::max();
@@ -57,6 +62,73 @@ AccessRecords::bucketsOf(const isa::Access &access) {
   return buckets.slice(first, last >= first ? last - first + 1 : 0);
 }
 
+namespace {
+
+/// Sets the bits of what a pattern touches of a bucket.
+class Marker {
+public:
+  Marker(const isa::Access &access, const AccessRecords::Bucket &bucket)
+      : access(access), bucket(bucket) {}
+
+  uint64_t run() {
+    mark(access.numDims, access.base);
+    return units;
+  }
+
+private:
+  void mark(unsigned dims, int64_t base);
+  void set(int64_t begin, int64_t end);
+
+  const isa::Access &access;
+  const AccessRecords::Bucket &bucket;
+  uint64_t units = 0;
+  /// Steps left; a pattern of more counts as all of its box.
+  unsigned budget = 2 * kBits;
+};
+
+void Marker::set(int64_t begin, int64_t end) {
+  auto bitOf = [&](int64_t unit) {
+    return std::clamp<int64_t>((unit - bucket.first) / bucket.unitsPerBit, 0,
+                               kBits - 1);
+  };
+  const int64_t low = bitOf(begin), high = bitOf(end - 1);
+  units |= (~uint64_t(0) >> (kBits - 1 - (high - low))) << low;
+}
+
+/// Dimensions from the largest stride down, as in isa::mayConflict.
+void Marker::mark(unsigned dims, int64_t base) {
+  auto reach = static_cast<int64_t>(access.runLength);
+  for (unsigned d = 0; d < dims; ++d)
+    reach +=
+        static_cast<int64_t>(access.dims[d].count - 1) * access.dims[d].stride;
+  if (base >= bucket.end || base + reach <= bucket.begin)
+    return;
+  const int64_t stride = dims > 0 ? access.dims[dims - 1].stride : 0;
+  const int64_t last =
+      dims > 0 ? static_cast<int64_t>(access.dims[dims - 1].count) - 1 : 0;
+  const int64_t inner = reach - last * stride;
+  if (stride <= inner || reach <= bucket.unitsPerBit || budget == 0)
+    return set(base, base + reach);
+  // Index i covers [base + i * stride, + inner). The outer buckets have no end.
+  const int64_t before = std::max(bucket.begin, access.begin) - base - inner;
+  const int64_t from = before < 0 ? 0 : before / stride + 1;
+  const int64_t after = std::min(bucket.end, access.end) - base - 1;
+  const int64_t to = std::min(last, after / stride);
+  for (int64_t i = from; i <= to; ++i) {
+    if (budget == 0)
+      return set(base + i * stride, base + to * stride + inner);
+    --budget;
+    mark(dims - 1, base + i * stride);
+  }
+}
+
+} // namespace
+
+uint64_t AccessRecords::unitsOf(const isa::Access &access,
+                                const Bucket &bucket) {
+  return bucket.unitsPerBit == 0 ? ~uint64_t(0) : Marker(access, bucket).run();
+}
+
 uint32_t AccessRecords::keep(const isa::Access &access) {
   if (unused.empty()) {
     patterns.push_back({access, 1});
@@ -73,25 +145,35 @@ void AccessRecords::release(uint32_t pattern) {
     unused.push_back(pattern);
 }
 
-AccessRecords::Record AccessRecords::recordOf(uint32_t pattern,
-                                              uint32_t index) {
+AccessRecords::Record AccessRecords::recordOf(uint32_t pattern, uint32_t index,
+                                              const Bucket &bucket) {
   Pattern &own = patterns[pattern];
   ++own.uses;
   const isa::Access &access = own.access;
-  return {
-      access.begin, access.end,   access.partBegin, access.partEnd,      index,
-      pattern,      access.write, access.merge,     access.numDims == 0, false};
+  return {access.begin,
+          access.end,
+          unitsOf(access, bucket),
+          access.partBegin,
+          access.partEnd,
+          index,
+          pattern,
+          access.write,
+          access.merge,
+          access.numDims == 0,
+          false};
 }
 
-void AccessRecords::add(Lane &lane, uint32_t pattern, uint32_t index) {
-  lane.push_back(recordOf(pattern, index));
+void AccessRecords::add(Bucket &bucket, size_t lane, uint32_t pattern,
+                        uint32_t index) {
+  bucket.lanes[lane].push_back(recordOf(pattern, index, bucket));
 }
 
-void AccessRecords::addJoined(Lane &lane, const isa::Access &access,
-                              uint32_t index) {
+void AccessRecords::addJoined(Bucket &bucket, size_t number,
+                              const isa::Access &access, uint32_t index) {
   const uint32_t pattern = keep(access);
-  Record record = recordOf(pattern, index);
+  Record record = recordOf(pattern, index, bucket);
   record.joined = true;
+  Lane &lane = bucket.lanes[number];
   lane.insert(lane.begin(), record);
   release(pattern);
 }

@@ -27,6 +27,7 @@ public:
 
   struct Record {
     int64_t begin, end; ///< The bounding box, as in isa::Access.
+    uint64_t units;     ///< Of its bucket, as unitsOf() says.
     uint32_t partBegin, partEnd;
     uint32_t index; ///< Of the instruction, or what the user of this gives it.
     uint32_t pattern; ///< The whole access.
@@ -40,6 +41,8 @@ public:
   struct Bucket {
     std::array<Lane, kLanes> lanes;
     int64_t begin, end; ///< Boxes that join records never leave these units.
+    int64_t first = 0;  ///< The unit of bit 0 in masks of units.
+    int64_t unitsPerBit = 0; ///< 0: masks tell nothing.
 
     size_t size() const;
   };
@@ -49,29 +52,48 @@ public:
   /// The buckets that an access reaches.
   llvm::MutableArrayRef<Bucket> bucketsOf(const isa::Access &access);
 
-  /// True if the boxes of the two share a unit.
-  static bool boxesMeet(const isa::Access &access, const Record &record) {
-    return access.begin < record.end && record.begin < access.end &&
-           access.partBegin < record.partEnd &&
+  /// An access as a bucket sees it.
+  struct Query {
+    const isa::Access &access;
+    uint64_t units;
+  };
+
+  static Query queryOf(const isa::Access &access, const Bucket &bucket) {
+    return {access, unitsOf(access, bucket)};
+  }
+
+  /// False only if the two never touch one unit, as far as boxes and masks
+  /// tell. Most records of a bucket are left out here, without a look at their
+  /// patterns.
+  static bool mayMeet(const Query &query, const Record &record) {
+    const isa::Access &access = query.access;
+    return (query.units & record.units) != 0 && access.begin < record.end &&
+           record.begin < access.end && access.partBegin < record.partEnd &&
            record.partBegin < access.partEnd;
   }
 
   /// False only if the two never touch one unit that one of them changes.
-  bool mayConflict(const isa::Access &access, const Record &record) const {
+  bool mayConflict(const Query &query, const Record &record) const {
+    const isa::Access &access = query.access;
     return (access.write || record.write) && !(access.merge && record.merge) &&
-           boxesMeet(access, record) &&
+           mayMeet(query, record) &&
            ((record.flat && access.numDims == 0) ||
             isa::mayConflict(access, patterns[record.pattern].access));
   }
+
+  /// A bit for each of 64 equal parts of a bucket, set for those that an access
+  /// touches and perhaps for others.
+  static uint64_t unitsOf(const isa::Access &access, const Bucket &bucket);
 
   /// Keeps an access for add(), with one use that release() ends.
   uint32_t keep(const isa::Access &access);
   void release(uint32_t pattern);
 
   /// Appends the access \p pattern to a lane, whose indices ascend.
-  void add(Lane &lane, uint32_t pattern, uint32_t index);
+  void add(Bucket &bucket, size_t lane, uint32_t pattern, uint32_t index);
   /// A record of its own at the beginning of a lane.
-  void addJoined(Lane &lane, const isa::Access &access, uint32_t index);
+  void addJoined(Bucket &bucket, size_t lane, const isa::Access &access,
+                 uint32_t index);
 
   /// Removes the records of a lane for which \p pred holds.
   template <typename Pred>
@@ -98,7 +120,7 @@ private:
     isa::Access access;
     uint32_t uses;
   };
-  Record recordOf(uint32_t pattern, uint32_t index);
+  Record recordOf(uint32_t pattern, uint32_t index, const Bucket &bucket);
 
   int64_t bucketUnits = 1;
   std::array<std::vector<Bucket>, 13> memories; ///< By space.

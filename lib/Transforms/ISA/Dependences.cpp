@@ -38,7 +38,7 @@ public:
 private:
   void visit(uint32_t index);
   void collect(const isa::Access &access, uint32_t index, size_t lane);
-  void collectOrdered(const isa::Access &access,
+  void collectOrdered(const AccessRecords::Query &query,
                       const AccessRecords::Bucket &bucket);
   void remember(const isa::Access &access, uint32_t index, size_t lane);
   void forgetHeld(const isa::Access &access, uint32_t index, size_t lane,
@@ -69,8 +69,9 @@ void Finder::depend(uint32_t later, uint32_t earlier, bool isResult) {
 
 /// The latest conflict with each queue that keeps its order. Who reads
 /// conflicts with writes alone, so that all that it follows are results.
-void Finder::collectOrdered(const isa::Access &access,
+void Finder::collectOrdered(const AccessRecords::Query &query,
                             const AccessRecords::Bucket &bucket) {
+  const isa::Access &access = query.access;
   for (size_t lane = 0; lane < kFreeLane; ++lane) {
     for (const AccessRecords::Record &record :
          llvm::reverse(bucket.lanes[lane])) {
@@ -78,7 +79,7 @@ void Finder::collectOrdered(const isa::Access &access,
       const int64_t known = access.write ? own.any : own.result;
       if (record.index <= known)
         break;
-      if (!records.mayConflict(access, record))
+      if (!records.mayConflict(query, record))
         continue;
       own.any = std::max<int64_t>(own.any, record.index);
       if (!access.write)
@@ -94,16 +95,17 @@ void Finder::collectOrdered(const isa::Access &access,
 void Finder::collect(const isa::Access &access, uint32_t index, size_t lane) {
   const uint16_t own = lane == kFreeLane ? 0 : 1u << lane;
   for (const AccessRecords::Bucket &bucket : records.bucketsOf(access)) {
-    collectOrdered(access, bucket);
+    const AccessRecords::Query query = records.queryOf(access, bucket);
+    collectOrdered(query, bucket);
     for (const AccessRecords::Record &record : bucket.lanes[kFreeLane]) {
       // Most records lie elsewhere; who follows them is looked up for others.
-      if (!records.boxesMeet(access, record))
+      if (!records.mayMeet(query, record))
         continue;
       const bool isResult = record.write && !access.write;
       const bool isStep = record.index >= seen.size();
       if ((followers[record.index] & own) ||
           (!isResult && !isStep && seen[record.index] == index) ||
-          !records.mayConflict(access, record))
+          !records.mayConflict(query, record))
         continue;
       if (!isStep)
         seen[record.index] = index;
@@ -136,7 +138,7 @@ void Finder::joinOldest(AccessRecords::Bucket &bucket) {
   for (std::optional<isa::Access> &box : boxes)
     if (box) {
       fill(*box, bucket);
-      records.addJoined(bucket.lanes[kFreeLane], *box, join);
+      records.addJoined(bucket, kFreeLane, *box, join);
     }
 }
 
@@ -163,7 +165,7 @@ void Finder::remember(const isa::Access &access, uint32_t index, size_t lane) {
   for (AccessRecords::Bucket &bucket : records.bucketsOf(access)) {
     if (covers)
       forgetHeld(access, index, lane, bucket);
-    records.add(bucket.lanes[lane], pattern, index);
+    records.add(bucket, lane, pattern, index);
     if (bucket.size() > kMostRecords)
       joinOldest(bucket);
   }

@@ -95,7 +95,8 @@ void Synchroniser::visit(const isa::Instruction &instruction,
 void Synchroniser::collect(const isa::Access &access, int queue, int clock,
                            Clock &latest) {
   const int pe = static_cast<int>(isa::Queue::Pe);
-  for (const AccessRecords::Bucket &bucket : records.bucketsOf(access))
+  for (const AccessRecords::Bucket &bucket : records.bucketsOf(access)) {
+    const AccessRecords::Query query = records.queryOf(access, bucket);
     for (int c = 0; c < clockCount; ++c) {
       if (c == clock || (clock == swapClock && c == pe) ||
           (c == swapClock && queue == pe))
@@ -105,12 +106,13 @@ void Synchroniser::collect(const isa::Access &access, int queue, int clock,
            llvm::reverse(bucket.lanes[c])) {
         if (record.index <= settled)
           break;
-        if (!records.mayConflict(access, record))
+        if (!records.mayConflict(query, record))
           continue;
         latest[c] = record.index;
         break;
       }
     }
+  }
 }
 
 /// Adds waits for `edges`, latest producer first: what it knew need not be
@@ -154,7 +156,8 @@ void Synchroniser::forgetHeld(const isa::Access &access, int clock,
 /// clock component.
 void Synchroniser::mergeOldest(AccessRecords::Bucket &bucket) {
   const auto counts = AccessRecords::oldest(bucket, bucket.size() / 2);
-  for (auto [lane, count] : llvm::zip(bucket.lanes, counts)) {
+  for (auto [number, count] : llvm::enumerate(counts)) {
+    AccessRecords::Lane &lane = bucket.lanes[number];
     llvm::SmallVector<std::pair<uint32_t, isa::Access>, 4> merged;
     for (const AccessRecords::Record &old :
          llvm::ArrayRef(lane).take_front(count)) {
@@ -174,7 +177,7 @@ void Synchroniser::mergeOldest(AccessRecords::Bucket &bucket) {
                [](const auto &a, const auto &b) { return a.first > b.first; });
     for (auto &[index, box] : merged) {
       fill(box, bucket);
-      records.addJoined(lane, box, index);
+      records.addJoined(bucket, number, box, index);
     }
   }
 }
@@ -187,7 +190,7 @@ void Synchroniser::remember(int clock, int64_t index,
     for (AccessRecords::Bucket &bucket : records.bucketsOf(access)) {
       if (covers)
         forgetHeld(access, clock, bucket);
-      records.add(bucket.lanes[clock], pattern, static_cast<uint32_t>(index));
+      records.add(bucket, clock, pattern, static_cast<uint32_t>(index));
       if (bucket.size() > maxRecords)
         mergeOldest(bucket);
     }
