@@ -7,6 +7,7 @@
 #ifndef ASHLAR_SUPPORT_LARGEPAGES_H
 #define ASHLAR_SUPPORT_LARGEPAGES_H
 
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
