@@ -9,6 +9,7 @@
 #include "ashlar/Analysis/Layout/StorageType.h"
 #include "ashlar/Isa/CoefficientStream.h"
 #include "dialects/NPU/NPUDialect.h"
+#include "mlir/IR/TypeUtilities.h"
 #include "llvm/Support/MathExtras.h"
 
 #include <numeric>

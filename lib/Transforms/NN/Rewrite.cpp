@@ -151,13 +151,13 @@ Location nn::passedLocation(Operation *movement, Operation *op) {
 static int64_t bytesOfElement(Value map) {
   int64_t bytes = map.use_empty() ? 4 : 1;
   for (Operation *user : map.getUsers()) {
-    auto conv = dyn_cast<ConvOp>(user);
+    auto conv = dyn_cast<nn::ConvOp>(user);
     if (conv && conv.getX() == map)
       continue;
-    if (!isa<UnaryOp, ConcatOp>(user))
+    if (!isa<nn::UnaryOp, nn::ConcatOp>(user))
       return 4;
     const int64_t own = bytesOfElement(user->getResult(0));
-    bytes = std::max(bytes, isa<ConcatOp>(user) ? 2 * own : own);
+    bytes = std::max(bytes, isa<nn::ConcatOp>(user) ? 2 * own : own);
   }
   return bytes;
 }

@@ -4,6 +4,8 @@
 
 #include "GraphLists.h"
 
+#include "llvm/ADT/StringSet.h"
+
 using namespace ashlar;
 using namespace ashlar::frontend;
 using llvm::Error;

@@ -5,6 +5,8 @@
 #include "lib/Frontend/Onnx/Registry.h"
 #include "lib/Frontend/Onnx/Rules/QuantizeParameters.h"
 
+#include <fmt/format.h>
+
 using namespace ashlar;
 using namespace ashlar::frontend;
 using namespace ashlar::nn;

@@ -7,6 +7,8 @@
 
 #include "lib/Frontend/Onnx/Registry.h"
 
+#include <fmt/format.h>
+
 using namespace ashlar;
 using namespace ashlar::frontend;
 using namespace ashlar::nn;

@@ -10,6 +10,8 @@
 #include "llvm/ADT/bit.h"
 #include "llvm/Support/MathExtras.h"
 
+#include <fmt/format.h>
+
 using namespace ashlar;
 using namespace ashlar::frontend;
 using namespace ashlar::nn;
