@@ -51,6 +51,16 @@ std::optional<SmallVector<double>> Node::constantNumbers(size_t i,
   return numbers;
 }
 
+std::optional<SmallVector<double>>
+Node::constantNumbers(size_t i, StringRef name, int64_t count) {
+  std::optional<SmallVector<double>> numbers = constantNumbers(i, name);
+  if (!numbers || static_cast<int64_t>(numbers->size()) == count)
+    return numbers;
+  malformed("{} has {} elements, expected {}", name.str(), numbers->size(),
+            count);
+  return std::nullopt;
+}
+
 bool Node::reserveNumbers(Value value) {
   const int64_t count = nn::elementCount(shapeOf(value));
   return !constantOf(value) || count <= kFewNumbers ||

@@ -57,6 +57,9 @@ public:
                                                        StringRef name);
   /// A required constant operand of any type as numbers.
   std::optional<SmallVector<double>> constantNumbers(size_t i, StringRef name);
+  /// The same of a constant that must have `count` elements.
+  std::optional<SmallVector<double>> constantNumbers(size_t i, StringRef name,
+                                                     int64_t count);
   /// A required constant operand with one element.
   std::optional<double> constantNumber(size_t i, StringRef name);
 

@@ -307,6 +307,16 @@ def attribute_of_a_sequence(folder):
 
 
 @case
+def attribute_of_a_choice(folder):
+    yes, no = (helper.make_graph([helper.make_node("Identity", ["x"], [name])], name, [],
+                                 [helper.make_tensor_value_info(name, FLOAT, [2, 3])])
+               for name in ("yes", "no"))
+    condition = helper.make_tensor("c", TensorProto.BOOL, [], [1])
+    return model([helper.make_node("If", ["c"], ["y"], then_branch=yes, else_branch=no,
+                                   depth=2)], initializers=[condition], opset=18)
+
+
+@case
 def inputs_left_out_at_the_end(folder):
     return model([helper.make_node("Relu", ["x", ""], ["y"])])
 

@@ -25,47 +25,94 @@ Error FlowHost::choose(const std::string &, const std::string &condition,
 const std::vector<FlowRow> &ashlar::frontend::flowTable() {
   static constexpr const char *list =
       "names of tensors; lengths and positions must be constant";
-  static constexpr const char *body = "the body of ONNX's definition";
+  static constexpr const char *definition = "the body of ONNX's definition";
   static const std::vector<FlowRow> table = {
-      {"ConcatFromSequence", {11}, "one operation"},
+      {"ConcatFromSequence", {11}, "one operation", "", {"axis", "new_axis"}},
       {"If",
        {1, 11, 13, 16, 19, 21, 23, 24, 25},
        "the branch of a constant condition; of a run-time condition both, and "
-       "a choice by element; results may differ in one extent"},
+       "a choice by element; results may differ in one extent",
+       "",
+       {"then_branch", "else_branch"}},
       {"Loop",
        {1, 11, 13, 16, 19, 21, 23, 24, 25},
        "its body for every round; the count must have a bound in the model, "
        "count and conditions may be known at run time: then all rounds run "
-       "and results are chosen"},
-      {"NegativeLogLikelihoodLoss", {12, 13, 22}, body},
-      {"Optional", {15}, "nothing"},
+       "and results are chosen",
+       "",
+       {"body"}},
+      {"NegativeLogLikelihoodLoss",
+       {12, 13, 22},
+       definition,
+       "",
+       {"ignore_index", "reduction"}},
+      {"Optional", {15}, "nothing", "", {"type"}},
       {"OptionalGetElement", {15, 18}, "nothing"},
       {"OptionalHasElement", {15, 18}, "a constant"},
       {"Scan",
-       {8, 9, 11, 16, 19, 21, 23, 24, 25},
-       "its body for every element"},
+       {8},
+       "its body for every element",
+       "",
+       {"body", "num_scan_inputs", "directions"}},
+      {"Scan",
+       {9, 11, 16, 19, 21, 23, 24, 25},
+       "its body for every element",
+       "",
+       {"body", "num_scan_inputs", "scan_input_axes", "scan_input_directions",
+        "scan_output_axes", "scan_output_directions"}},
       {"SequenceAt", {11}, list},
       {"SequenceConstruct", {11}, list},
-      {"SequenceEmpty", {11}, list},
+      {"SequenceEmpty", {11}, list, "", {"dtype"}},
       {"SequenceErase", {11}, list},
       {"SequenceInsert", {11}, list},
       {"SequenceLength", {11}, "a constant"},
-      {"SequenceMap", {17}, "its body for every element"},
-      {"SoftmaxCrossEntropyLoss", {12, 13}, body},
-      {"SplitToSequence", {11, 24}, "slices; lengths must be constant"},
+      {"SequenceMap", {17}, "its body for every element", "", {"body"}},
+      {"SoftmaxCrossEntropyLoss",
+       {12, 13},
+       definition,
+       "",
+       {"ignore_index", "reduction"}},
+      {"SplitToSequence",
+       {11, 24},
+       "slices; lengths must be constant",
+       "",
+       {"axis", "keepdims"}},
       {"FlexAttention",
        {1},
        "two products and a softmax, with the graphs of the node between",
-       "ai.onnx.preview"},
+       "ai.onnx.preview",
+       {"prob_mod", "scale", "score_mod", "softmax_precision"}},
   };
   return table;
 }
 
+/// The row of the newest version that the node's operator set includes; null
+/// for other operators.
+static const FlowRow *rowOf(const FlatNode &node) {
+  const FlowRow *found = nullptr;
+  for (const FlowRow &row : flowTable())
+    if (row.op == node.op && row.domain == node.domain &&
+        row.versions.front() <= node.opset)
+      found = &row;
+  return found;
+}
+
 bool ashlar::frontend::isFlowOperator(const FlatNode &node) {
-  return llvm::any_of(flowTable(), [&](const FlowRow &row) {
-    return row.op == node.op && row.domain == node.domain &&
-           row.versions.front() <= node.opset;
-  });
+  return rowOf(node) != nullptr;
+}
+
+/// Unsupported if the node has an attribute that nothing would look at.
+static Error checkAttributes(const FlatNode &node) {
+  const FlowRow *row = rowOf(node);
+  if (!row)
+    return Error::success();
+  for (const onnx::AttributeProto *attribute : node.attributes)
+    if (!llvm::is_contained(row->attributes, attribute->name()))
+      return makeError(ErrorClass::Unsupported,
+                       "attribute '{}' is not understood for {} of operator "
+                       "set {}",
+                       printable(attribute->name()), node.op, node.opset);
+  return Error::success();
 }
 
 bool Flow::takes(const FlatNode &node) const {
@@ -98,6 +145,8 @@ static Error runFunction(FlowNode &n) {
 }
 
 Error Flow::run(const FlatNode &node) {
+  if (Error error = checkAttributes(node))
+    return error;
   FlowNode view(*this, node);
   using Rule = Error (*)(FlowNode &);
   const Rule rule =

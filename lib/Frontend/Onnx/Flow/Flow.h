@@ -58,6 +58,8 @@ struct FlowRow {
   const char *notes;
   /// Empty for ONNX's own.
   const char *domain = "";
+  /// Those that ONNX defines.
+  std::vector<llvm::StringRef> attributes = {};
 };
 
 /// The operators of Flow, sorted, for the support page.

@@ -10,7 +10,6 @@ using namespace ashlar;
 using namespace ashlar::frontend;
 using llvm::Error;
 using llvm::Expected;
-using llvm::StringRef;
 
 namespace {
 
@@ -205,21 +204,6 @@ Error getElement(FlowNode &n) {
   return n.setAlias(0, *value);
 }
 
-/// The first attribute that ONNX does not define for an operator on lists, or
-/// empty.
-StringRef unknownAttribute(const FlatNode &node) {
-  const auto known = llvm::StringSwitch<std::vector<StringRef>>(node.op)
-                         .Case("ConcatFromSequence", {"axis", "new_axis"})
-                         .Case("SplitToSequence", {"axis", "keepdims"})
-                         .Case("SequenceEmpty", {"dtype"})
-                         .Case("Optional", {"type"})
-                         .Default({});
-  for (const onnx::AttributeProto *attribute : node.attributes)
-    if (!llvm::is_contained(known, attribute->name()))
-      return attribute->name();
-  return {};
-}
-
 } // namespace
 
 Error ashlar::frontend::runList(FlowNode &n) {
@@ -238,11 +222,6 @@ Error ashlar::frontend::runList(FlowNode &n) {
                         .Case("OptionalGetElement", getElement)
                         .Case("Identity", optional)
                         .Default(nullptr);
-  if (StringRef name = unknownAttribute(n.flat()); rule && !name.empty())
-    return makeError(ErrorClass::Unsupported,
-                     "attribute '{}' is not understood for {} of operator set "
-                     "{}",
-                     printable(name), n.flat().op, n.flat().opset);
   if (rule)
     return rule(n);
   return makeError(ErrorClass::Unsupported,

@@ -23,18 +23,6 @@ int64_t packedAt(ArrayRef<int64_t> bytes, int64_t i, int64_t bits) {
 
 bool isWidth(int64_t bits) { return bits == 2 || bits == 4 || bits == 8; }
 
-/// Numbers of a constant operand; an error if there are not `count`.
-std::optional<SmallVector<double>> numbersOf(Node &n, size_t i, StringRef name,
-                                             int64_t count) {
-  auto numbers = n.constantNumbers(i, name);
-  if (numbers && static_cast<int64_t>(numbers->size()) != count) {
-    n.malformed("{} has {} elements, expected {}", name.str(), numbers->size(),
-                count);
-    return std::nullopt;
-  }
-  return numbers;
-}
-
 /// Which operands of a node are the numbers and parameters of one matrix.
 struct BlockPlaces {
   size_t bytes, scales, zeros, group;
@@ -67,7 +55,7 @@ bool readZeros(Node &n, Blocks &b, size_t at) {
   if (!n.hasInput(at))
     return true;
   if (isFloatElement(n.input(at))) {
-    auto numbers = numbersOf(n, at, "zero_points", b.columns * b.count);
+    auto numbers = n.constantNumbers(at, "zero_points", b.columns * b.count);
     if (numbers)
       b.zeros = *numbers;
     return numbers.has_value();
@@ -118,8 +106,9 @@ std::optional<Blocks> readBlocks(Node &n, StringRef columns,
   Blocks b = *form;
   const int64_t row = llvm::divideCeil(b.size * b.bits, 8);
   auto bytes = n.constantIntegers(at.bytes, "B");
-  auto scales = bytes ? numbersOf(n, at.scales, "scales", b.columns * b.count)
-                      : std::nullopt;
+  auto scales =
+      bytes ? n.constantNumbers(at.scales, "scales", b.columns * b.count)
+            : std::nullopt;
   if (!scales)
     return std::nullopt;
   if (static_cast<int64_t>(bytes->size()) != b.columns * b.count * row) {
@@ -295,9 +284,9 @@ void matmulBnb4(Node &n) {
   }
   const int64_t count = depth * columns, given = rankOf(x);
   auto bytes = n.constantIntegers(1, "B");
-  auto scales = bytes
-                    ? numbersOf(n, 2, "absmax", llvm::divideCeil(count, block))
-                    : std::nullopt;
+  auto scales =
+      bytes ? n.constantNumbers(2, "absmax", llvm::divideCeil(count, block))
+            : std::nullopt;
   if (!scales || !n.reserve(count, sizeof(double) + sizeof(float)))
     return;
   if (static_cast<int64_t>(bytes->size()) != (count + 1) / 2 || given < 1 ||
@@ -387,7 +376,7 @@ void gatherBlockQuantized(Node &n) {
   if (!n.reserve(count, 2 * sizeof(double) + sizeof(float)))
     return;
   auto numbers = unpacked(n, 0, "data", t->bits, packed, t->shape);
-  auto factors = numbersOf(n, 2, "scales", parts);
+  auto factors = n.constantNumbers(2, "scales", parts);
   std::optional<SmallVector<int64_t>> zeros;
   if (n.hasInput(3))
     zeros = unpacked(n, 3, "zero_points", t->bits, packed, t->blocks);

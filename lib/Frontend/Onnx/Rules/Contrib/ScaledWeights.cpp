@@ -21,18 +21,6 @@ namespace {
 /// Products stay far below 2^63.
 constexpr int64_t kMost = int64_t(1) << 24;
 
-/// Numbers of a constant operand; an error if there are not `count`.
-std::optional<SmallVector<double>> exactly(Node &n, size_t i, StringRef name,
-                                           int64_t count) {
-  auto numbers = n.constantNumbers(i, name);
-  if (numbers && static_cast<int64_t>(numbers->size()) != count) {
-    n.malformed("{} has {} elements, expected {}", name.str(), numbers->size(),
-                count);
-    return std::nullopt;
-  }
-  return numbers;
-}
-
 /// A matrix of \p columns by \p depth and the blocks of its rows.
 struct Matrix {
   int64_t columns, depth, block;
@@ -94,8 +82,8 @@ void matmulOfFloat8(Node &n) {
     n.malformed("B is {}, expected float8e4m3fn", typeText(n.input(1)));
     return;
   }
-  auto numbers = exactly(n, 1, "B", f->columns * f->depth);
-  auto scales = exactly(n, 2, "b_scale", f->columns * f->blocks());
+  auto numbers = n.constantNumbers(1, "B", f->columns * f->depth);
+  auto scales = n.constantNumbers(2, "b_scale", f->columns * f->blocks());
   if (!numbers || !scales)
     return;
   if (n.hasInput(3)) {
@@ -123,8 +111,8 @@ void matmulOfFloat4(Node &n) {
     return;
   const NarrowType &number = *findNarrow("float4e2m1"),
                    &factor = *findNarrow("float8e4m3fn");
-  auto bytes = exactly(n, 1, "B", f->columns * f->depth / 2);
-  auto codes = exactly(n, 2, "weight_scale", f->columns * f->blocks());
+  auto bytes = n.constantNumbers(1, "B", f->columns * f->depth / 2);
+  auto codes = n.constantNumbers(2, "weight_scale", f->columns * f->blocks());
   auto whole = n.constantNumber(3, "weight_scale_2");
   if (!bytes || !codes || !whole)
     return;
