@@ -114,3 +114,18 @@ def top1_agreement(reference, value):
     best = np.sort(reference, 1)[:, -2:]
     clear = (best[:, 1] - best[:, 0]) > 1e-3 * np.abs(reference).max(1)
     return float(equal.mean()), int((~equal & clear).sum())
+
+
+def run_cases(cases, run, what):
+    """Runs all cases, a broken one like a wrong one, and says which fail. The exit
+    code; no case at all is a failure."""
+    failed = 0
+    for case in cases:
+        try:
+            run(case)
+            print(f"pass {case.name}")
+        except (Exception, SystemExit) as error:
+            failed += 1
+            print(f"FAIL {case.name}: {type(error).__name__} {error}")
+    print(f"{len(cases)} {what}, {failed} failures")
+    return int(bool(failed) or not cases)

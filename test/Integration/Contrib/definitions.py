@@ -25,7 +25,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [HERE, os.path.dirname(HERE),
                 os.path.join(os.path.dirname(HERE), "Operators")]
 import common  # noqa: E402
-from debian_cases import Outcome, check  # noqa: E402
+from debian_cases import check  # noqa: E402
 
 
 class Case:
@@ -103,16 +103,7 @@ def main():
     family = importlib.import_module(f"definitions_{sys.argv[1]}")
     pattern = sys.argv[2] if len(sys.argv) > 2 else ""
     cases = [c for c in family.CASES if re.search(pattern, c.name)]
-    failed = 0
-    for case in cases:
-        try:
-            run_case(case)
-            print(f"pass {case.name}")
-        except (Outcome, SystemExit, Exception) as error:
-            failed += 1
-            print(f"FAIL {case.name}: {type(error).__name__} {error}")
-    print(f"{len(cases)} operators, {failed} failures")
-    return int(bool(failed) or not cases)
+    return common.run_cases(cases, run_case, "operators")
 
 
 if __name__ == "__main__":

@@ -153,16 +153,8 @@ def main():
     options = parser.parse_args()
     known = {c.name: c for c in read_cases(options.file)}
     cases = [c for c in known.values() if re.search(options.only, c.name)]
-    failed = 0
-    for case in cases:
-        try:
-            run_case(case, options, known)
-            print(f"pass {case.name}")
-        except (Outcome, SystemExit, subprocess.CalledProcessError) as error:
-            failed += 1
-            print(f"FAIL {case.name}: {error}")
-    print(f"{len(cases)} models, {failed} failures")
-    return int(bool(failed) or not cases)
+    return common.run_cases(
+        cases, lambda case: run_case(case, options, known), "models")
 
 
 if __name__ == "__main__":
