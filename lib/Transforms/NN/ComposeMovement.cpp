@@ -186,13 +186,31 @@ struct DropBroadcast : RewritePattern {
   }
 };
 
+// Parts without elements place nothing.
+struct DropEmptyParts : OpRewritePattern<ConcatOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(ConcatOp op,
+                                PatternRewriter &rewriter) const override {
+    SmallVector<Value> parts;
+    for (Value input : op.getInputs())
+      if (typeOf(input).getNumElements() != 0)
+        parts.push_back(input);
+    if (parts.empty() || parts.size() == op.getInputs().size())
+      return failure();
+    rewriter.modifyOpInPlace(op, [&] { op.getInputsMutable().assign(parts); });
+    return success();
+  }
+};
+
 struct ComposeMovementPass
     : ashlar::nn::impl::ComposeMovementBase<ComposeMovementPass> {
   void runOnOperation() override {
     RewritePatternSet patterns(&getContext());
-    patterns.add<MergeReshapes, MergeTransposes, TransposeToReshape,
-                 MergeSlices, SinkReshape, SinkInterleave, DropBroadcast>(
-        &getContext());
+    patterns
+        .add<DropEmptyParts, MergeReshapes, MergeTransposes, TransposeToReshape,
+             MergeSlices, SinkReshape, SinkInterleave, DropBroadcast>(
+            &getContext());
     // From the inputs on: what sinks meets the next movement at once. The other
     // way round, each would pass all functions after it by itself.
     GreedyRewriteConfig config;

@@ -182,6 +182,41 @@ uint64_t workOf(Operation *op) {
 
 bool isEmpty(Value value) { return typeOf(value).getNumElements() == 0; }
 
+// A tensor without elements is known wherever it comes from: a product over an
+// axis of extent 0 is zero.
+bool isKnown(Value value) {
+  return isConstant(value) ||
+         (isEmpty(value) && toElementType(typeOf(value).getElementType()));
+}
+
+// A convolution of no input channels is its bias.
+void separateBias(Operation *op) {
+  auto separate = [](auto conv) {
+    if (!conv || !conv.getBias() || !isEmpty(conv.getW()))
+      return;
+    OpBuilder builder(conv);
+    builder.setInsertionPointAfter(conv);
+    Value sum = addBias(builder, conv.getLoc(), conv.getY(), conv.getBias());
+    conv.getY().replaceAllUsesExcept(sum, sum.getDefiningOp());
+    conv.getBiasMutable().clear();
+  };
+  separate(dyn_cast<ConvOp>(op));
+  separate(dyn_cast<ConvTransposeOp>(op));
+}
+
+// Operands without elements as constants, so that `op` can be evaluated.
+void makeEmptyOperandsConstant(Operation *op) {
+  OpBuilder builder(op);
+  for (OpOperand &operand : op->getOpOperands()) {
+    if (isConstant(operand.get()))
+      continue;
+    RankedTensorType type = typeOf(operand.get());
+    operand.set(
+        ConstantOp::create(builder, op->getLoc(), type,
+                           nn::makeElements(type, std::string(), "folded")));
+  }
+}
+
 } // namespace
 
 std::optional<ElementsAttr> nn::evaluateConstant(Operation *op) {
@@ -263,9 +298,13 @@ struct FoldConstantsPass
         candidates.push_back(op);
     });
     for (Operation *op : candidates) {
-      bool known = llvm::all_of(op->getOperands(), isConstant);
-      if (op->getNumOperands() > 0 && (known || isEmpty(op->getResult(0))))
-        fold(op);
+      separateBias(op);
+      bool known = llvm::all_of(op->getOperands(), isKnown);
+      if (op->getNumOperands() == 0 || (!known && !isEmpty(op->getResult(0))))
+        continue;
+      if (known)
+        makeEmptyOperandsConstant(op);
+      fold(op);
     }
   }
 

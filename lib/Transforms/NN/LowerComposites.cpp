@@ -2,8 +2,8 @@
 //
 // Writes operations without an engine, or too large for one, as compositions of
 // operations that have one. Input: where, mod with fmod, max_pool of any
-// window, concat of empty parts; output: none of the first two, no empty parts,
-// and no max_pool whose window costs more than one pass per dimension does.
+// window; output: none of the first two, and no max_pool whose window costs
+// more than one pass per dimension does.
 
 #include "Rewrite.h"
 #include "ashlar/Transforms/NN/Passes.h"
@@ -323,23 +323,6 @@ struct SplitRuntimeBias : OpRewritePattern<ConvOp> {
   }
 };
 
-// Parts without elements place nothing.
-struct DropEmptyParts : OpRewritePattern<ConcatOp> {
-  using OpRewritePattern::OpRewritePattern;
-
-  LogicalResult matchAndRewrite(ConcatOp op,
-                                PatternRewriter &rewriter) const override {
-    SmallVector<Value> parts;
-    for (Value input : op.getInputs())
-      if (typeOf(input).getNumElements() != 0)
-        parts.push_back(input);
-    if (parts.empty() || parts.size() == op.getInputs().size())
-      return failure();
-    rewriter.modifyOpInPlace(op, [&] { op.getInputsMutable().assign(parts); });
-    return success();
-  }
-};
-
 struct LowerCompositesPass
     : ashlar::nn::impl::LowerCompositesBase<LowerCompositesPass> {
   using LowerCompositesBase::LowerCompositesBase;
@@ -351,8 +334,7 @@ struct LowerCompositesPass
     patterns.add<SplitReduce, ExpandSoftmax<SoftmaxOp>,
                  ExpandSoftmax<LogSoftmaxOp>>(&getContext(), limit);
     patterns.add<GatherReducedAxes, SplitRuntimeBias>(&getContext());
-    patterns.add<LowerWhere, LowerFmod, SplitMaxPool, DropEmptyParts>(
-        &getContext());
+    patterns.add<LowerWhere, LowerFmod, SplitMaxPool>(&getContext());
     if (failed(applyPatternsGreedily(getOperation(), std::move(patterns))))
       signalPassFailure();
   }

@@ -59,7 +59,8 @@ public:
       y = ConcatOp::create(
           builder, loc, RankedTensorType::get(shape, elementType()), parts, 1);
     }
-    return addBias(makeReshape(builder, loc, y, output));
+    y = makeReshape(builder, loc, y, output);
+    return op.getBias() ? addBias(builder, loc, y, op.getBias()) : y;
   }
 
 private:
@@ -93,15 +94,6 @@ private:
                      "the weights are computed: the machine maps the taps of "
                      "both operands to array rows"))}));
     return result;
-  }
-
-  Value addBias(Value y) {
-    if (!op.getBias())
-      return y;
-    SmallVector<int64_t> shape(output.size(), 1);
-    shape[1] = output[1];
-    Value column = makeReshape(builder, loc, op.getBias(), shape);
-    return AddOp::create(builder, loc, op.getType(), y, column);
   }
 
   ConvOp op;

@@ -58,6 +58,7 @@ void nn::buildSimplifyPipeline(OpPassManager &module) {
   // After pads have gone into the pools.
   manager.addPass(createSplitWindows());
   manager.addPass(createRemoveDead());
+  manager.addPass(createVerifySimplified());
 }
 
 void nn::buildFoldPipeline(OpPassManager &module, const FoldOptions &options) {

@@ -183,6 +183,13 @@ Value nn::makeReshape(OpBuilder &builder, Location loc, Value x,
   return ReshapeOp::create(builder, loc, type, x);
 }
 
+Value nn::addBias(OpBuilder &builder, Location loc, Value y, Value bias) {
+  SmallVector<int64_t> shape(shapeOf(y).size(), 1);
+  shape[1] = shapeOf(y)[1];
+  Value column = makeReshape(builder, loc, bias, shape);
+  return AddOp::create(builder, loc, y.getType(), y, column);
+}
+
 bool nn::worksByElement(Operation *op) {
   return isa<UnaryOp, CastOp, AddOp, SubOp, MulOp, DivOp, MaxOp, MinOp, PowOp,
              PReluOp, ModOp, CompareOp, LogicalOp, WhereOp>(op);

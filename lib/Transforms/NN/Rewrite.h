@@ -91,6 +91,10 @@ reference::Tensor vectorTensor(llvm::ArrayRef<double> values);
 mlir::Value makeReshape(mlir::OpBuilder &builder, mlir::Location loc,
                         mlir::Value x, llvm::ArrayRef<int64_t> shape);
 
+/// `y` (N, C, spatial...) plus `bias` (C) in each channel.
+mlir::Value addBias(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value y,
+                    mlir::Value bias);
+
 /// True for operations on elements at equal indices, with broadcasting.
 bool worksByElement(mlir::Operation *op);
 

@@ -4,7 +4,6 @@
 
 #include "Rewrite.h"
 #include "ashlar/Transforms/NN/Passes.h"
-#include "llvm/ADT/STLExtras.h"
 
 namespace ashlar::nn {
 #define GEN_PASS_DEF_VERIFYFOLDED
@@ -16,21 +15,9 @@ using namespace ashlar::nn;
 
 namespace {
 
-/// Engines count from one: a tensor without elements has no instruction.
-bool hasElements(Value value) {
-  auto type = dyn_cast<RankedTensorType>(value.getType());
-  return !type || type.getNumElements() != 0;
-}
-
 struct VerifyFoldedPass : ashlar::nn::impl::VerifyFoldedBase<VerifyFoldedPass> {
   void runOnOperation() override {
     getOperation().walk([&](Operation *op) {
-      if (isa_and_present<NNDialect>(op->getDialect()) &&
-          !llvm::all_of(op->getOperands(), hasElements)) {
-        op->emitOpError() << "reads an empty tensor: no engine runs it; leave "
-                             "it out, or give the tensor an extent above 0";
-        signalPassFailure();
-      }
       if (isa<BatchNormOp>(op)) {
         op->emitOpError() << "is left after folding: scale, bias, mean and var "
                              "must be constant";

@@ -104,9 +104,26 @@ def empty_dimension(m):
 
 @case
 def empty_product(m):
-    x = m.input("x", [2, 0])
-    m.output(m.node("MatMul", [x, m.constant(np.zeros((0, 3), np.float32))]))
-    m.refuse(UNSUPPORTED, "MatMul", "empty tensor")
+    """A sum of no products is zero."""
+    x, y, c = m.input("x", [2, 0]), m.input("y", [0, 3]), m.input("c", [3])
+    m.output(m.node("Add", [m.node("MatMul", [x, y]), c]),
+             m.node("MatMul", [x, m.constant(np.zeros((0, 3), np.float32))]))
+
+
+@case
+def empty_convolution(m):
+    """A convolution of no channels is its bias."""
+    x, b = m.input("x", [1, 0, 5, 5]), m.input("b", [4])
+    m.output(m.node("Conv", [x, m.constant(np.zeros((4, 0, 3, 3), np.float32)), b]))
+
+
+@case
+def empty_keys(m):
+    """Queries that find no keys read nothing."""
+    m.planned = False
+    q, k, v = m.input("q", [2, 4, 8]), m.input("k", [2, 8, 0]), m.input("v", [2, 0, 6])
+    scores = m.node("Softmax", [m.node("MatMul", [q, k])], axis=-1)
+    m.output(m.node("Relu", [m.node("MatMul", [scores, v])]))
 
 
 @case

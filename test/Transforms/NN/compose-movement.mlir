@@ -77,3 +77,13 @@ func.func @main(%arg0: tensor<2x3xf32>, %arg1: tensor<1xf32>) -> (tensor<2x3xf32
   %2 = nn.add %arg1, %0 : (tensor<1xf32>, tensor<2x3xf32>) -> tensor<2x3xf32>
   return %1, %2 : tensor<2x3xf32>, tensor<2x3xf32>
 }
+
+// -----
+
+// Parts without elements place nothing.
+// CHECK-LABEL: func.func @empty_part
+// CHECK: return %arg1
+func.func @empty_part(%e: tensor<0xf32>, %x: tensor<3xf32>) -> tensor<3xf32> {
+  %0 = nn.concat %e, %x {axis = 0 : i64} : (tensor<0xf32>, tensor<3xf32>) -> tensor<3xf32>
+  return %0 : tensor<3xf32>
+}

@@ -96,3 +96,28 @@ func.func @empty(%arg0: tensor<4x0xf32>) -> tensor<0x4xf32> {
   %0 = nn.reshape %arg0 : (tensor<4x0xf32>) -> tensor<0x4xf32>
   return %0 : tensor<0x4xf32>
 }
+
+// -----
+
+// A sum of no products is zero, although neither operand is a constant.
+// CHECK-LABEL: func.func @empty_product
+// CHECK-NOT: nn.matmul
+// CHECK: nn.constant dense<0.000000e+00> : tensor<4x5xf32>
+func.func @empty_product(%arg0: tensor<4x0xf32>, %arg1: tensor<0x5xf32>) -> tensor<4x5xf32> {
+  %0 = nn.matmul %arg0, %arg1 : (tensor<4x0xf32>, tensor<0x5xf32>) -> tensor<4x5xf32>
+  return %0 : tensor<4x5xf32>
+}
+
+// -----
+
+// A convolution without input channels is its bias.
+// CHECK-LABEL: func.func @no_channels
+// CHECK-NOT: nn.conv
+// CHECK: %[[Z:.*]] = nn.constant dense<0.000000e+00> : tensor<1x4x6xf32>
+// CHECK: %[[B:.*]] = nn.reshape %arg1 : (tensor<4xf32>) -> tensor<1x4x1xf32>
+// CHECK: nn.add %[[Z]], %[[B]]
+func.func @no_channels(%arg0: tensor<1x0x8xf32>, %arg1: tensor<4xf32>) -> tensor<1x4x6xf32> {
+  %w = nn.constant dense<> : tensor<4x0x3xf32>
+  %0 = nn.conv %arg0, %w, %arg1 {strides = array<i64: 1>, pads = array<i64: 0, 0>, dilations = array<i64: 1>} : (tensor<1x0x8xf32>, tensor<4x0x3xf32>, tensor<4xf32>) -> tensor<1x4x6xf32>
+  return %0 : tensor<1x4x6xf32>
+}

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Diagnostics of the simplify and fold passes.
-// RUN: ashlar-opt %s -ashlar-nn-verify-folded -split-input-file -verify-diagnostics
+// RUN: ashlar-opt %s -ashlar-nn-verify-simplified -ashlar-nn-verify-folded -split-input-file -verify-diagnostics
 // RUN: not ashlar-opt %s "-pass-pipeline=builtin.module(func.func(ashlar-nn-fold-width{rows=0}))" -split-input-file 2>&1 | FileCheck %s
 
 // CHECK: error: array of 0 rows and 64 columns, expected at least 1 of each

@@ -74,15 +74,6 @@ func.func @pool(%x: tensor<1x1x40x40xf32>) -> (tensor<1x1x10x14xf32>, tensor<1x1
 
 // -----
 
-// CHECK-LABEL: func.func @empty_part
-// CHECK: return %arg1
-func.func @empty_part(%e: tensor<0xf32>, %x: tensor<3xf32>) -> tensor<3xf32> {
-  %0 = nn.concat %e, %x {axis = 0 : i64} : (tensor<0xf32>, tensor<3xf32>) -> tensor<3xf32>
-  return %0 : tensor<3xf32>
-}
-
-// -----
-
 // Three ranges of axes: kept axes first, then the reduced ones in order.
 // CHECK-LABEL: func.func @ranges
 // CHECK: nn.transpose %arg0 {perm = array<i64: 1, 3, 0, 2, 4>}

@@ -269,8 +269,8 @@ def LowerComposites : NNPass<"ashlar-nn-lower-composites"> {
     the remainder of the magnitudes times a sign (integers: dividend minus
     quotient times divisor). Both are exact for every value. A max_pool whose
     window has at least four times as many taps as the sum of its extents
-    becomes one max_pool per dimension. A concat loses its empty parts, and
-    a convolution a bias that is not constant to an add.
+    becomes one max_pool per dimension. A convolution loses a bias that is not
+    constant to an add.
 
     A reduction over more than two ranges of axes gets its axes moved together;
     one over more elements than half a partition holds becomes several, and so
@@ -304,7 +304,8 @@ def ComposeMovement : NNPass<"ashlar-nn-compose-movement"> {
     transpose of transpose, slice of slice; a transpose that only moves
     dimensions of size one becomes a reshape; a reshape moves below a unary
     function, so that it meets the next data movement; a broadcast before a
-    broadcasting operation is removed. Dead operations are removed too.
+    broadcasting operation is removed; a concat loses its empty parts. Dead
+    operations are removed too.
   }];
 }
 
@@ -587,6 +588,15 @@ def RemoveDead : NNPass<"ashlar-nn-remove-dead"> {
     first removes all that do not reach a result.
   }];
   let statistics = [Statistic<"removed", "removed", "operations removed">];
+}
+
+def VerifySimplified : NNPass<"ashlar-nn-verify-simplified"> {
+  let summary = "check the exit invariant of the simplify phase";
+  let description = [{
+    Changes nothing. An error for every operation that reads a tensor without
+    elements: later phases count from one. What such a tensor decides, a product
+    over an axis of extent 0 for instance, is a constant by then.
+  }];
 }
 
 def VerifyFolded : NNPass<"ashlar-nn-verify-folded"> {
