@@ -54,9 +54,11 @@ static uint32_t clampPartition(int64_t partition) {
 }
 
 /// Runs of partitions that are told apart: enough for every second partition of
-/// the machines that are built in. What consists of more covers all between the
-/// first and the last.
-static constexpr uint64_t maxPartitionRuns = 256;
+/// the machine, since images whose columns lie across partitions are written
+/// so. What consists of more covers all between the first and the last.
+static uint64_t mostPartitionRuns(const machine::Description &machine) {
+  return std::max<uint64_t>(256, (uint64_t(machine.sb.partitions) + 1) / 2);
+}
 
 /// One access for each run of partitions that the pattern `rows` consists of.
 void Collector::partitionRuns(Access within, const Access &rows) {
@@ -98,7 +100,7 @@ bool Collector::alignedRows(Access access, uint64_t base, unsigned bytes,
   uint64_t runs = 1;
   for (unsigned i = 0; i < rows.numDims; ++i)
     runs *= rows.dims[i].count;
-  if (runs <= maxPartitionRuns) {
+  if (runs <= mostPartitionRuns(machine)) {
     partitionRuns(within, rows);
     return true;
   }
@@ -114,6 +116,7 @@ bool Collector::alignedRows(Access access, uint64_t base, unsigned bytes,
 bool Collector::skewedRows(const Access &access, uint64_t base, unsigned bytes,
                            Dims dims) {
   const auto row = static_cast<int64_t>(machine.sb.bytesPerPartition);
+  const uint64_t most = mostPartitionRuns(machine);
   auto first = static_cast<int64_t>(base);
   for (AccessDim &dim : dims)
     if (dim.stride < 0) {
@@ -133,9 +136,8 @@ bool Collector::skewedRows(const Access &access, uint64_t base, unsigned bytes,
       span += reach;
     } else {
       outer.push_back(dim);
-      runs = dim.count > maxPartitionRuns ? maxPartitionRuns + 1
-                                          : runs * dim.count;
-      if (runs > maxPartitionRuns)
+      runs = dim.count > most ? most + 1 : runs * dim.count;
+      if (runs > most)
         return false;
     }
   }

@@ -303,6 +303,23 @@ TEST(Footprint, DmaByPartition) {
              "writes sb[1..3)[0..65536)", "writes sb[3..4)[0..28922)"}));
 }
 
+TEST(Footprint, EverySecondPartitionOfAnyMachine) {
+  machine::Description wide = llvm::cantFail(machine::load("a1"));
+  for (unsigned partitions : {128, 1280, 4088}) {
+    wide.sb.partitions = partitions;
+    DmaFill fill;
+    fill.elemBytes = 4;
+    fill.dstMem = Memory::Sb;
+    fill.n4 = partitions / 2;
+    fill.dstStride4 = 2 * wide.sb.bytesPerPartition;
+    llvm::SmallVector<Access> accesses;
+    footprints(fill, wide, accesses);
+    EXPECT_EQ(accesses.size(), partitions / 2);
+    EXPECT_TRUE(llvm::all_of(accesses, [](const Access &a) { return a.exact; }))
+        << partitions;
+  }
+}
+
 TEST(Footprint, SupersetsAreNotExact) {
   const machine::Description a1 = llvm::cantFail(machine::load("a1"));
   auto exact = [&](const Instruction &inst) {
