@@ -101,7 +101,7 @@ llvm::SmallVector<Lanes, 6> candidates(Operation *op,
   // A drain takes its positions in the lanes of the residual as well.
   Lanes residual;
   if (auto conv = dyn_cast<PeConvOp>(op); conv && conv.getResidual())
-    residual = analysis::lanesOf(conv.getResidual());
+    residual = analysis::widthLanesOf(conv.getResidual());
   auto folds = analysis::laneFolds(shape[1], shape.back(), machine);
   if (isa<PeConvOp>(op))
     folds.append(analysis::blockFolds(op->getResult(0), machine));

@@ -121,9 +121,10 @@ LogicalResult checkLanes(Operation *op, const machine::Description &machine) {
   if (axisOf(op) != 1 || !mayFoldLanes(op, machine))
     return op->emitOpError() << "cannot be lane-folded, or has a reader that "
                                 "cannot read it so";
-  // A drain takes its positions in the lanes of the residual as well.
+  // A drain takes its positions in the lanes of the residual as well. What is
+  // spread reaches it through tiles, as if it were plain.
   if (auto conv = dyn_cast<PeConvOp>(op); conv && conv.getResidual())
-    if (analysis::Lanes residual = analysis::lanesOf(conv.getResidual());
+    if (analysis::Lanes residual = analysis::widthLanesOf(conv.getResidual());
         residual.folded() && residual != lanes)
       return op->emitOpError() << "has other lanes than its residual";
   if (lanes.count * lanes.pitch > static_cast<int64_t>(machine.sb.partitions))
