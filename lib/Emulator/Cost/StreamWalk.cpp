@@ -6,7 +6,6 @@
 #include "../State/TensorView.h"
 #include "ashlar/Isa/ElementBytes.h"
 #include "llvm/ADT/STLExtras.h"
-#include "llvm/ADT/SmallVector.h"
 #include <algorithm>
 #include <cmath>
 
@@ -25,15 +24,18 @@ uint64_t emulator::clusterPasses(const machine::Description &machine,
 StreamWalk::StreamWalk(const machine::Description &machine,
                        const isa::TccRun &op, const TileTable &table,
                        uint32_t group, uint64_t weightBits)
-    : machine(machine), op(op), sums(op.regions),
-      digitPasses(clusterPasses(machine, op, weightBits)) {
+    : machine(machine), sums(op.regions) {
+  streamForm.passes = clusterPasses(machine, op, weightBits);
+  streamForm.regions = op.regions;
+  streamForm.regionStride = op.regionStride;
+  streamForm.issueZeros = op.issueZeros;
   // An issue model for each different time that units of a group can take.
-  llvm::SmallVector<machine::TileStep> shapes;
+  std::vector<machine::TileStep> &shapes = streamForm.shapes;
   for (uint64_t unit = 0; unit < table.size(); ++unit) {
     const TileEntry &entry = table[unit];
     if (entry.idle() || entry.group != group)
       continue;
-    results += entry.results();
+    streamForm.results += entry.results();
     const uint64_t lines = uint64_t(entry.images) * entry.rows;
     const machine::TileStep shape = machine::tileStep(
         machine, machine.sparse.lanesOf(unit), lines, entry.cols, op.tileW);
@@ -41,18 +43,18 @@ StreamWalk::StreamWalk(const machine::Description &machine,
       shapes.push_back(shape);
   }
   for (const machine::TileStep &shape : shapes)
-    units.emplace_back(machine, shape, digitPasses, op.regions,
+    units.emplace_back(machine, shape, streamForm.passes, op.regions,
                        op.regionStride);
 }
 
 void StreamWalk::coefficient(uint32_t, const isa::Coefficient &entry) {
-  if (entry.z >= op.regions) {
+  if (entry.z >= streamForm.regions) {
     beyond = std::max(beyond, entry.z);
     return;
   }
   sums[entry.z] += std::fabs(static_cast<double>(entry.value()));
   ++entries;
-  if (entry.mantissa == 0 && !op.issueZeros)
+  if (entry.mantissa == 0 && !streamForm.issueZeros)
     return;
   ++issued;
   for (machine::TileIssue &unit : units)
@@ -64,9 +66,9 @@ void StreamWalk::endChannel(uint32_t) {
     unit.endChannel();
 }
 
-uint64_t StreamWalk::cycles() const {
+StreamWalk::Facts StreamWalk::facts(uint64_t taken) const {
   uint64_t most = machine::tileDecode(machine, entries);
   for (const machine::TileIssue &unit : units)
     most = std::max(most, unit.cycles());
-  return most;
+  return {most, issued * streamForm.results, taken, sums};
 }

@@ -135,11 +135,13 @@ void Engine::measureTiles(const isa::TccRun &op) {
     cost.weightBits =
         llvm::cantFail(isa::readStreamHeader(bytes)).shape.mantissaBits;
     StreamWalk walk(*machine, op, table, group, cost.weightBits);
-    cost.streamBytes += llvm::cantFail(isa::decodeStream(bytes, walk));
-    cycles = std::max(cycles, walk.cycles());
-    cost.macs += walk.macs();
-    cost.work += walk.macs() * walk.passes();
-    cost.fmuBytes += walk.macs() * operandBytes(op);
+    const StreamWalk::Facts facts =
+        walk.facts(llvm::cantFail(isa::decodeStream(bytes, walk)));
+    cycles = std::max(cycles, facts.cycles);
+    cost.macs += facts.macs;
+    cost.work += facts.macs * walk.form().passes;
+    cost.fmuBytes += facts.macs * operandBytes(op);
+    cost.streamBytes += facts.taken;
   }
   cycles = routedCycles(*machine, op, table, cycles);
   cost.timing = {cycles, cycles, 0};

@@ -16,6 +16,7 @@
 #include "../Execute/TapProgram.h"
 #include "../State/Tiles.h"
 #include "Checks.h"
+#include "FollowedStreams.h"
 #include "ashlar/Container/Container.h"
 #include "ashlar/Isa/CoefficientStream.h"
 #include "ashlar/Machine/TileGeometry.h"
@@ -126,9 +127,14 @@ private:
   const Load *loadOf(const isa::TccRun &op, uint64_t address) const;
   Result checkBanks(const isa::TccRun &op,
                     llvm::ArrayRef<uint32_t> groups) const;
+  /// What the stream of a group gives: null without a finding if there is no
+  /// work left.
+  Result followStream(const isa::TccRun &op, const TileTable &table,
+                      uint32_t group, const StreamWalk::Facts *&facts,
+                      Cost &cost);
   Result runStreams(const isa::TccRun &op, const TileTable &table,
                     llvm::ArrayRef<uint32_t> groups,
-                    std::vector<double> &bounds, Cost &cost) const;
+                    std::vector<double> &bounds, Cost &cost);
   Result addBounds(const isa::TccRun &op, uint64_t groupMask,
                    llvm::ArrayRef<double> bounds);
   Result knownValue(uint64_t address, int64_t &value) const;
@@ -153,6 +159,7 @@ private:
   llvm::ArrayRef<container::Segment> constants; ///< DRAM, ascending.
   std::vector<uint8_t> weights;                 ///< Contents of weight memory.
   std::vector<uint8_t> isKnown;                 ///< Per byte.
+  FollowedStreams followed;
   std::vector<Table> tables;
   /// Number of what the compute units of a table have, wherever it is in
   /// memory; 0: unwritten.

@@ -135,46 +135,66 @@ SparseChecker::checkBanks(const isa::TccRun &op,
   return std::nullopt;
 }
 
+/// What decoding and following a byte of a stream takes, and comparing it with
+/// one that was followed.
+static constexpr uint64_t stepsPerByte = 16, bytesPerStep = 8;
+
+SparseChecker::Result
+SparseChecker::followStream(const isa::TccRun &op, const TileTable &table,
+                            uint32_t group, const StreamWalk::Facts *&facts,
+                            Cost &cost) {
+  const uint64_t address = op.wm + uint64_t(group) * op.wmStep;
+  auto bad = [&](std::string what) {
+    return Finding{
+        FaultKind::BadField,
+        fmt::format("stream of group {} at {}: {}", group, address, what), "wm",
+        address};
+  };
+  llvm::ArrayRef<uint8_t> bytes = knownWeights(address, op.bytes);
+  llvm::Expected<isa::StreamHeader> header = isa::readStreamHeader(bytes);
+  if (!header)
+    return bad(llvm::toString(header.takeError()));
+  const isa::StreamShape &shape = header->shape;
+  if (shape.kH != op.kH || shape.kW != op.kW || shape.channels != op.channels)
+    return bad(fmt::format("{} channels of {}x{} taps, the instruction has "
+                           "{} of {}x{}",
+                           shape.channels, shape.kH, shape.kW, op.channels,
+                           op.kH, op.kW));
+  cost.weightBits = shape.mantissaBits;
+  StreamWalk walk(machine, op, table, group, shape.mantissaBits);
+  facts = followed.find(walk.form(), bytes);
+  if (!work.spend(facts ? op.bytes / bytesPerStep : op.bytes * stepsPerByte) ||
+      facts)
+    return std::nullopt;
+  llvm::Expected<uint64_t> taken = isa::decodeStream(bytes, walk);
+  if (!taken)
+    return bad(llvm::toString(taken.takeError()));
+  if (walk.outside())
+    return bad(fmt::format("a coefficient of region {}, the instruction has {}",
+                           walk.outside(), op.regions));
+  facts = &followed.keep(walk.form(), bytes, walk.facts(*taken));
+  return std::nullopt;
+}
+
 SparseChecker::Result SparseChecker::runStreams(const isa::TccRun &op,
                                                 const TileTable &table,
                                                 llvm::ArrayRef<uint32_t> groups,
                                                 std::vector<double> &bounds,
-                                                Cost &cost) const {
+                                                Cost &cost) {
   uint64_t cycles = 0;
   for (uint32_t group : groups) {
-    const uint64_t address = op.wm + uint64_t(group) * op.wmStep;
-    auto bad = [&](std::string what) {
-      return Finding{
-          FaultKind::BadField,
-          fmt::format("stream of group {} at {}: {}", group, address, what),
-          "wm", address};
-    };
-    llvm::ArrayRef<uint8_t> bytes = knownWeights(address, op.bytes);
-    llvm::Expected<isa::StreamHeader> header = isa::readStreamHeader(bytes);
-    if (!header)
-      return bad(llvm::toString(header.takeError()));
-    if (header->shape.kH != op.kH || header->shape.kW != op.kW ||
-        header->shape.channels != op.channels)
-      return bad(fmt::format("{} channels of {}x{} taps, the instruction has "
-                             "{} of {}x{}",
-                             header->shape.channels, header->shape.kH,
-                             header->shape.kW, op.channels, op.kH, op.kW));
-    StreamWalk walk(machine, op, table, group, header->shape.mantissaBits);
-    llvm::Expected<uint64_t> taken = isa::decodeStream(bytes, walk);
-    if (!taken)
-      return bad(llvm::toString(taken.takeError()));
-    if (walk.outside())
-      return bad(fmt::format("a coefficient of region {}, the instruction has "
-                             "{}",
-                             walk.outside(), op.regions));
+    const StreamWalk::Facts *facts = nullptr;
+    if (Result finding = followStream(op, table, group, facts, cost))
+      return finding;
+    if (!facts)
+      return std::nullopt;
     for (size_t z = 0; z < bounds.size(); ++z)
-      bounds[z] = std::max(bounds[z], walk.bounds()[z]);
-    cycles = std::max(cycles, walk.cycles());
-    cost.macs += walk.macs();
-    cost.work += walk.macs() * walk.passes();
-    cost.fmuBytes += walk.macs() * operandBytes(op);
-    cost.streamBytes += *taken;
-    cost.weightBits = header->shape.mantissaBits;
+      bounds[z] = std::max(bounds[z], facts->bounds[z]);
+    cycles = std::max(cycles, facts->cycles);
+    cost.macs += facts->macs;
+    cost.work += facts->macs * clusterPasses(machine, op, cost.weightBits);
+    cost.fmuBytes += facts->macs * operandBytes(op);
+    cost.streamBytes += facts->taken;
   }
   cycles = routedCycles(machine, op, table, cycles);
   cost.timing = {cycles, cycles, 0};
@@ -232,9 +252,6 @@ SparseChecker::Result SparseChecker::addBounds(const isa::TccRun &op,
   return std::nullopt;
 }
 
-/// What decoding and following a byte of a stream takes.
-static constexpr uint64_t stepsPerByte = 16;
-
 SparseChecker::Result SparseChecker::visit(const isa::TccRun &op, Accesses &,
                                            std::optional<Cost> &cost) {
   const Table *state = nullptr;
@@ -256,8 +273,7 @@ SparseChecker::Result SparseChecker::visit(const isa::TccRun &op, Accesses &,
     }
   if (Result finding = checkBanks(op, groups))
     return finding;
-  // Streams are read to prove their sums, and again to know their cycles.
-  if (!work.spend(groups.size() * (op.bytes * stepsPerByte + groups.size())))
+  if (!work.spend(groups.size() * groups.size()))
     return std::nullopt;
   std::vector<double> bounds(op.regions);
   cost = Cost{};

@@ -50,9 +50,8 @@ class Verifier {
 public:
   Verifier(LoadedProgram::Impl &impl, const Options &options)
       : impl(impl), machine(impl.program.machine), options(options),
-        work(impl.program.code.size()),
-        races(machine, options.checkRaces, work), defined(work),
-        wordEntries(work) {
+        work(impl.program), races(machine, options.checkRaces, work),
+        defined(work), wordEntries(work) {
     if (usesSparse(impl.code))
       sparse.emplace(machine, impl.program.constants, work);
   }
@@ -78,7 +77,8 @@ private:
     if (work.exhausted())
       finding = {FaultKind::Capacity,
                  fmt::format("the proof of this program needs more than the {} "
-                             "steps that its {} words are allowed",
+                             "steps that its {} words and its constants are "
+                             "allowed",
                              work.limit(), impl.program.code.size())};
     Fault result =
         makeFault(impl, index, finding.kind, std::move(finding.message));

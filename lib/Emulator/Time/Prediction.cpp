@@ -29,7 +29,7 @@ static bool follow(const isa::Instruction &instruction,
 
 bool emulator::findCosts(Impl &impl) {
   const machine::Description &machine = impl.program.machine;
-  ProofWork work(impl.program.code.size());
+  ProofWork work(impl.program);
   std::optional<SparseChecker> sparse;
   if (usesSparse(impl.code))
     sparse.emplace(machine, impl.program.constants, work);

@@ -7,6 +7,7 @@
 #include "ashlar/Emulator/Emulator.h"
 #include "ashlar/Support/Error.h"
 #include "lib/Emulator/Prove/AccessHistory.h"
+#include "lib/Emulator/Prove/FollowedStreams.h"
 #include "lib/Emulator/Prove/WrittenBits.h"
 #include "gtest/gtest.h"
 #include <chrono>
@@ -154,6 +155,31 @@ TEST(WrittenBits, PlaneKeepsWhatWasWritten) {
     for (uint64_t u = begin; u < end; ++u)
       std::fill(literal[u].begin() + first, literal[u].begin() + last, value);
   }
+}
+
+TEST(FollowedStreams, KnowsOnlyEqualBytesInEqualForm) {
+  FollowedStreams followed;
+  StreamWalk::Form form;
+  form.shapes = {{4, 1, 1}};
+  form.regions = 2;
+  const std::vector<uint8_t> bytes = {1, 2, 3}, others = {1, 2, 4};
+  EXPECT_EQ(followed.find(form, bytes), nullptr);
+  followed.keep(form, bytes, {7, 8, 3, {1.0, 2.0}});
+  ASSERT_NE(followed.find(form, bytes), nullptr);
+  EXPECT_EQ(followed.find(form, bytes)->cycles, 7u);
+  EXPECT_EQ(followed.find(form, others), nullptr);
+  StreamWalk::Form wider = form;
+  wider.shapes.push_back({8, 1, 1});
+  EXPECT_EQ(followed.find(wider, bytes), nullptr);
+  StreamWalk::Form whole = form;
+  whole.issueZeros = true;
+  EXPECT_EQ(followed.find(whole, bytes), nullptr);
+  // The oldest one makes place.
+  for (uint8_t i = 0; i < 255; ++i)
+    followed.keep(form, std::vector<uint8_t>{9, i}, {i, 0, 2, {}});
+  EXPECT_EQ(followed.find(form, bytes), nullptr);
+  ASSERT_NE(followed.find(form, std::vector<uint8_t>{9, 254}), nullptr);
+  EXPECT_EQ(followed.find(form, std::vector<uint8_t>{9, 254})->cycles, 254u);
 }
 
 TEST(Proof, InterleavedPatternsAreToldApartOnce) {
