@@ -504,6 +504,13 @@ ProductShape productShape(Operation *op) {
   if (StorageType result = storageOf(op->getResult(0));
       result.encoded && result.format.block > 0)
     product.outputUnit = result.format.block;
+  // Blocks of what is pooled in the drain lie in a column, too.
+  if (npu::PoolingAttr pooling = npu::poolingOf(op)) {
+    const StorageType map = storageOf(pooling.getMap());
+    if (map.encoded && map.format.block > 0)
+      product.outputUnit =
+          std::max<int64_t>(product.outputUnit, map.format.block);
+  }
   return product;
 }
 

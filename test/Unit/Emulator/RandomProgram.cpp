@@ -542,6 +542,49 @@ void Generator::alongSteps(isa::ActDrain &drain) {
   }
 }
 
+/// The drain of the vector unit that reduces windows of what `drain` drains.
+isa::VecDrain Generator::pooledDrain(const isa::ActDrain &drain) {
+  isa::VecDrain op;
+  op.psum = drain.psum;
+  op.psumStride = drain.psumStride1;
+  op.cols = drain.cols;
+  op.kind = static_cast<isa::PoolKind>(between(0, 2));
+  op.mode = drain.mode;
+  op.hasScale = drain.hasScale, op.hasBias = drain.hasBias;
+  op.hasExp = drain.hasExp, op.alphaFromParam = drain.alphaFromParam;
+  op.inH = drain.n1, op.inW = drain.n2;
+  op.srcType = drain.dstType, op.srcMantissa = drain.dstMantissa;
+  op.srcBlock = drain.dstBlock;
+  auto small = [&](int64_t most) {
+    return static_cast<uint32_t>(between(1, most));
+  };
+  op.outH = small(4), op.outW = small(5);
+  op.kH = small(3), op.kW = small(3);
+  op.sH = small(3), op.sW = small(3);
+  op.dH = small(2), op.dW = small(2);
+  op.pH = static_cast<int32_t>(between(-2, 2));
+  op.pW = static_cast<int32_t>(between(-2, 2));
+  op.cloH = static_cast<int32_t>(between(-2, 0));
+  op.cloW = static_cast<int32_t>(between(-2, 0));
+  op.chiH = static_cast<int32_t>(op.inH) + static_cast<int32_t>(between(0, 1));
+  op.chiW = static_cast<int32_t>(op.inW) + static_cast<int32_t>(between(0, 1));
+  op.dstType = type();
+  op.dstMantissa = mantissa();
+  op.dstBlock = 8u << between(0, 2);
+  op.function = drain.function;
+  op.alpha = drain.alpha, op.beta = drain.beta;
+  op.xrA = drain.xrA, op.xrS = drain.xrS;
+  op.shift = drain.shift;
+  op.paramPart = drain.paramPart, op.paramOffset = drain.paramOffset;
+  op.dstPart = drain.dstPart, op.dstOffset = offset();
+  op.dstXr = xr();
+  op.dstXrClear = chance(50);
+  int32_t stride[3];
+  strides({{1, op.outH, op.outW}}, bytes(op.dstType, op.dstMantissa), stride);
+  op.dstStrideH = stride[1], op.dstStrideW = stride[2];
+  return op;
+}
+
 std::vector<Instruction> Generator::array() {
   isa::PeLoad load = arrayLoad();
   isa::PeMatmul op = arrayMatmul(load);
@@ -564,6 +607,13 @@ std::vector<Instruction> Generator::array() {
     op.accumulate = true;
     code.push_back(op);
   }
-  code.push_back(drain);
+  const bool pools =
+      drain.n0 == 1 && drain.psumStride2 == 1 && !drain.resMode &&
+      !drain.biasAligned && !drain.paramAlongSteps && drain.groupLanes == 0 &&
+      (drain.mode == isa::DrainMode::F32 || drain.mode == isa::DrainMode::Int);
+  if (pools && chance(60))
+    code.push_back(pooledDrain(drain));
+  else
+    code.push_back(drain);
   return code;
 }
