@@ -407,4 +407,83 @@ def ISA_VecMeasureOp : ISA_Op<"VecMeasure", "vec.measure", 0x46, ["vec"]> {
   ];
 }
 
+def ISA_VecDrainOp : ISA_Op<"VecDrain", "vec.drain", 0x47, ["vec"]> {
+  let summary = "Reduction over windows of PSUM entries, through the epilogue.";
+  let description = [{
+    Entry (h, w) of column c < cols is `PSUM[c][psum + h*psumStride + w]`, h < inH,
+    w < inW. Its value is what act.drain would store of it, as a type srcType: in
+    mode f32 by the scale exponents, `hasExp`, `hasScale`, `hasBias` and function,
+    encoded in blocks of srcBlock columns if srcType is bfp; in mode int
+    as an integer of srcType, with `hasScale` requantised. No other mode is legal.
+    The result (oh, ow) of a column reduces its window as vec.pool does, with
+    coordinates `oh*sH - pH + kh*dH` inside [0, inH), likewise W; avg divides by
+    the positions in [clo, chi) along H and W. It is stored at
+    `SB[dstPart + c][dstOffset + oh*dstStrideH + ow*dstStrideW]`; blocks of
+    dstBlock columns begin at column 0. Parameter records are those of act.drain.
+
+    Example: `isa.vec.drain(kind = max, cols = 8, inH = 4, inW = 8, psumStride = 8, shift = -14, outH = 2, outW = 4, kH = 2, kW = 2, sH = 2, sW = 2, dstType = f32, dstStrideH = 16, dstStrideW = 4)`
+  }];
+  let isaSince = 5;
+  let isaWords = 12;
+  let isaFields = [
+    U<"psum", 20, 1, 0, "entries", "first PSUM entry">,
+    S<"psumStride", 20, 1, 20, "entries", "PSUM stride of a row">,
+    Count<"cols", 12, 1, 40, "columns", "columns drained">,
+    E<"kind", 2, ISA_PoolKind, 1, 52, "reduction">,
+    E<"mode", 2, ISA_DrainMode, 1, 54, "what becomes of an entry">,
+    Flag<"hasScale", 1, 56, "multiply by the record's scale">,
+    Flag<"hasBias", 1, 57, "add the record's bias">,
+    Flag<"hasExp", 1, 58, "add the record's EW to the exponent">,
+    Flag<"alphaFromParam", 1, 59, "alpha comes from the record">,
+    Flag<"dstXrClear", 1, 60, "clear the register that is merged into first">,
+    Count<"inH", 20, 2, 0, "entries", "extent of h of the entries">,
+    Count<"inW", 20, 2, 20, "entries", "extent of w of the entries">,
+    OneOf<"srcBlock", 8, [0, 8, 16, 32, 64], 2, 40, "columns", "block length of a bfp value, else 0">,
+    E<"srcType", 5, ISA_ElemType, 2, 48, "type of an entry's value">,
+    Limited<"srcMantissa", 5, 16, 2, 53, "bits", "mantissa width of a bfp value">,
+    Count<"outH", 20, 3, 0, "elements", "result extent of h">,
+    Count<"outW", 20, 3, 20, "elements", "result extent of w">,
+    Count<"kH", 12, 3, 40, "elements", "window extent of h">,
+    Count<"kW", 12, 3, 52, "elements", "window extent of w">,
+    Count<"sH", 12, 4, 0, "elements", "window step of h">,
+    Count<"sW", 12, 4, 12, "elements", "window step of w">,
+    Count<"dH", 12, 4, 24, "elements", "window dilation of h">,
+    Count<"dW", 12, 4, 36, "elements", "window dilation of w">,
+    E<"dstType", 5, ISA_ElemType, 4, 48, "stored type of the result">,
+    Limited<"dstMantissa", 5, 16, 4, 53, "bits", "mantissa width of a bfp result">,
+    S<"pH", 20, 5, 0, "elements", "padding before h, negative for bands">,
+    S<"pW", 20, 5, 20, "elements", "padding before w, negative for bands">,
+    OneOf<"dstBlock", 8, [0, 8, 16, 32, 64], 5, 40, "columns", "block length of a bfp result, else 0">,
+    E<"function", 6, ISA_Function, 5, 48, "unary function of an entry">,
+    S<"cloH", 20, 6, 0, "coordinate", "first h that avg counts">,
+    S<"chiH", 20, 6, 20, "coordinate", "first h beyond those that avg counts">,
+    U<"xrA", 10, 6, 40, "register", "scale exponent of the moving operand">,
+    U<"xrS", 10, 6, 50, "register", "scale exponent of the stationary operand">,
+    S<"cloW", 20, 7, 0, "coordinate", "first w that avg counts">,
+    S<"chiW", 20, 7, 20, "coordinate", "first w beyond those that avg counts">,
+    U<"dstXr", 10, 7, 40, "register", "scale exponent that a bfp result merges into">,
+    U<"paramPart", 12, 7, 50, "partition", "parameter record of column 0">,
+    U<"paramOffset", 24, 8, 0, "bytes", "offset of the parameter records">,
+    S<"shift", 16, 8, 24, "octaves", "-(DA + DS); in mode int the zero point of a requantised value">,
+    U<"dstPart", 12, 8, 40, "partition", "partition of column 0 of the result">,
+    F32<"alpha", 9, 0, "first parameter of the function">,
+    F32<"beta", 9, 32, "second parameter of the function">,
+    U<"dstOffset", 24, 10, 0, "bytes", "offset of the result">,
+    S<"dstStrideH", 32, 10, 24, "bytes", "result stride of h">,
+    S<"dstStrideW", 32, 11, 0, "bytes", "result stride of w">
+  ];
+  let isaReserved = [Reserved<1, 61, 3>, Reserved<2, 58, 6>, Reserved<4, 58, 6>, Reserved<5, 54, 10>, Reserved<6, 60, 4>, Reserved<7, 62, 2>, Reserved<8, 52, 12>, Reserved<10, 56, 8>, Reserved<11, 32, 32>];
+  let isaOperands = [
+    Psum<Read, StridedBy<["$inH", "$inW"], ["$psumStride", "1"]>>,
+    Xr<Read, "$xrA", "$mode == DrainMode::F32">,
+    Xr<Read, "$xrS", "$mode == DrainMode::F32">,
+    Rows<"param", Read, "parameters", StridedBy<["1"], ["16"]>,
+         "$hasScale || $hasBias || $hasExp || $alphaFromParam", "$cols", "16">,
+    Tensor<"dst", Write, "result",
+           StridedBy<["$outH", "$outW"], ["$dstStrideH", "$dstStrideW"]>,
+           channels="$cols">,
+    Scale<"dst">
+  ];
+}
+
 #endif // ASHLAR_ISA_VEC_OPS

@@ -191,6 +191,27 @@ def NPU_PatternAttr : NPU_Attr<"Pattern", "pattern"> {
   let genVerifyDecl = 1;
 }
 
+def NPU_PoolingAttr : NPU_Attr<"Pooling", "pooling"> {
+  let summary = "Windows that the drain of a convolution reduces";
+  let description = [{
+    The vector unit drains the sums (`vec.drain`): what the convolution would have
+    stored, of type `map`, is reduced as `npu.vec.pool` would reduce it, and only
+    the result is stored. The fields are those of `npu.vec.pool`.
+
+    Example: `#npu.pooling<kind = "max", kernel = [2, 2], strides = [2, 2],
+    pads = [0, 0, 0, 0], dilations = [1, 1], include_pad = false,
+    map = tensor<1x8x4x4xf32>>`
+  }];
+  let parameters = (ins "::mlir::StringAttr":$kind,
+                        "::mlir::DenseI64ArrayAttr":$kernel,
+                        "::mlir::DenseI64ArrayAttr":$strides,
+                        "::mlir::DenseI64ArrayAttr":$pads,
+                        "::mlir::DenseI64ArrayAttr":$dilations,
+                        "bool":$include_pad,
+                        "::mlir::RankedTensorType":$map);
+  let assemblyFormat = "`<` struct(params) `>`";
+}
+
 def NPU_Route : I32EnumAttr<"Route", "how a data movement is done", [
       I32EnumAttrCase<"Copy", 0, "copy">,
       I32EnumAttrCase<"View", 1, "view">,

@@ -240,6 +240,11 @@ PatternAttr patternOf(Operation *op) {
   return matmul ? matmul.getPatternAttr() : PatternAttr();
 }
 
+PoolingAttr poolingOf(Operation *op) {
+  auto conv = dyn_cast_if_present<PeConvOp>(op);
+  return conv ? conv.getPoolingAttr() : PoolingAttr();
+}
+
 void setPattern(Operation *op, PatternAttr pattern) {
   if (auto conv = dyn_cast<PeConvOp>(op))
     conv.setPatternAttr(pattern);

@@ -91,6 +91,8 @@ void setStationary(mlir::Operation *op, Stationary stationary);
 bool hasStationaryActivations(mlir::Operation *op);
 /// The N:M pattern that a product uses; null if none.
 PatternAttr patternOf(mlir::Operation *op);
+/// The windows that the drain of a convolution reduces, or null.
+PoolingAttr poolingOf(mlir::Operation *op);
 void setPattern(mlir::Operation *op, PatternAttr pattern);
 
 /// True for one of these whose result leaves the array encoded, with blocks

@@ -52,6 +52,12 @@ bool Layout::keepsTiles() const {
   return true;
 }
 
+RankedTensorType PeConvOp::getMapType() {
+  if (PoolingAttr pooling = getPoolingAttr())
+    return pooling.getMap();
+  return cast<RankedTensorType>(getY().getType());
+}
+
 bool PeConvOp::gathersTaps() {
   auto isNot = [](int64_t value) {
     return [value](int64_t x) { return x != value; };

@@ -43,7 +43,8 @@ def NPU_PeConvOp : NPU_ConvOp<"pe.conv", ["refuseOperand", "refuseResult"],
                                    DefaultValuedOptionalAttr<NPU_StationaryAttr,
         "::ashlar::npu::Stationary::Weights">:$stationary,
                                     DefaultValuedOptionalAttr<I64Attr, "1">:$packed_rows,
-                                    NPU_Decision<NPU_PatternAttr>:$pattern)> {
+                                    NPU_Decision<NPU_PatternAttr>:$pattern,
+                                    NPU_Decision<NPU_PoolingAttr>:$pooling)> {
   let summary = "convolution on the dense array with its drain epilogue";
   let description = [{
     `acc = conv(x, w)` exactly (docs/Numerics.md, accumulate), then per output
@@ -72,6 +73,9 @@ def NPU_PeConvOp : NPU_ConvOp<"pe.conv", ["refuseOperand", "refuseResult"],
       pattern is the machine's, and `packed_rows` is 1.
     - npu_pe_conv_c10: `slope` is f32 of one element per output channel, the
       function leakyRelu, and the factors are encoded.
+    - npu_pe_conv_c11: with `pooling` the spatial rank is 2, the map has the shape
+      of npu_pe_conv_c3 and the result that of its windows; there is no residual
+      and no integer epilogue, the weights are stationary, and `packed_rows` is 1.
 
     Example:
     ```mlir
@@ -84,6 +88,8 @@ def NPU_PeConvOp : NPU_ConvOp<"pe.conv", ["refuseOperand", "refuseResult"],
     /// True if the windows of stationary activations are gathered tap by tap:
     /// the operand is not read as it lies.
     bool gathersTaps();
+    /// What the sums make, whether it is stored or pooled as it is drained.
+    ::mlir::RankedTensorType getMapType();
   }];
 }
 

@@ -172,6 +172,49 @@ LogicalResult checkFull(Operation *op) {
   return success();
 }
 
+/// Shapes of a window reduction from `x` to `y` (npu_vec_pool_c2, c3).
+LogicalResult checkWindows(Operation *op, ArrayRef<int64_t> x,
+                           ArrayRef<int64_t> y, const nn::Window &window) {
+  const size_t spatial = window.kernel.size();
+  nn::ShapeOr least =
+      nn::inferWindows(x.take_back(spatial), window, nn::Rounding::Floor);
+  if (!least)
+    return op->emitOpError() << llvm::toString(least.takeError());
+  bool fits = x.drop_back(spatial) == y.drop_back(spatial);
+  for (auto [found, floor] : llvm::zip(y.take_back(spatial), *least))
+    fits &= found == floor || found == floor + 1;
+  if (!fits)
+    return op->emitOpError()
+           << "result has shape " << nn::shapeToString(y)
+           << ", expected windows of " << nn::shapeToString(*least);
+  return success();
+}
+
+/// npu_pe_conv_c11: `map` is what the convolution makes.
+LogicalResult checkPooling(Operation *op, PoolingAttr pooling,
+                           nn::ShapeOr map) {
+  if (!map)
+    return op->emitOpError() << llvm::toString(map.takeError());
+  ArrayRef<int64_t> found = pooling.getMap().getShape();
+  if (found != ArrayRef<int64_t>(*map))
+    return op->emitOpError()
+           << "pools a map of shape " << nn::shapeToString(found)
+           << ", expected " << nn::shapeToString(*map);
+  auto conv = cast<PeConvOp>(op);
+  if (pooling.getKernel().size() != 2 || map->size() != 4 ||
+      conv.getResidual() || conv.getIntegerEpilogue() ||
+      conv.getPackedRows() != 1 || hasStationaryActivations(op) ||
+      (pooling.getKind() != "max" && pooling.getKind() != "avg"))
+    return op->emitOpError()
+           << "pools in its drain by " << pooling
+           << ", expected a maximum or average over two dimensions of a "
+              "convolution with stationary weights, without residual, integer "
+              "epilogue or packed rows";
+  return checkWindows(op, found, shapeOf(op->getResult(0)),
+                      {pooling.getKernel(), pooling.getStrides(),
+                       pooling.getPads(), pooling.getDilations()});
+}
+
 /// A convolution of 1 to `limit` spatial dimensions.
 template <typename Op>
 LogicalResult checkConv(Op op, int64_t limit) {
@@ -188,9 +231,12 @@ LogicalResult checkConv(Op op, int64_t limit) {
            << "expects " << spatial << " strides and dilations and "
            << 2 * spatial << " pads";
   ArrayRef<int64_t> w = shapeOf(op.getW());
-  if (failed(checkShape(op, nn::inferConv(shapeOf(op.getX()), w,
-                                          op.getStrides(), op.getPads(),
-                                          op.getDilations(), op.getGroup()))) ||
+  nn::ShapeOr map =
+      nn::inferConv(shapeOf(op.getX()), w, op.getStrides(), op.getPads(),
+                    op.getDilations(), op.getGroup());
+  const PoolingAttr pooling = poolingOf(op);
+  if (failed(pooling ? checkPooling(op, pooling, std::move(map))
+                     : checkShape(op, std::move(map))) ||
       failed(checkFactors(op, op.getX(), 1, op.getW(), 1)))
     return failure();
   return checkEpilogue(op, w[0]);
@@ -422,19 +468,8 @@ LogicalResult VecPoolOp::verify() {
   if (spatial < 1 || spatial > 3 || spatial > x.size() || y.size() != x.size())
     return emitOpError() << "has a window of " << spatial // npu_vec_pool_c2
                          << " axes over an operand of rank " << x.size();
-  nn::Window window = {getKernel(), getStrides(), getPads(), getDilations()};
-  nn::ShapeOr least =
-      nn::inferWindows(x.take_back(spatial), window, nn::Rounding::Floor);
-  if (!least)
-    return emitOpError() << llvm::toString(least.takeError());
-  bool fits = x.drop_back(spatial) == y.drop_back(spatial);
-  for (auto [found, floor] : llvm::zip(y.take_back(spatial), *least))
-    fits &= found == floor || found == floor + 1;
-  if (!fits) // npu_vec_pool_c3
-    return emitOpError() << "result has shape " << nn::shapeToString(y)
-                         << ", expected windows of "
-                         << nn::shapeToString(*least);
-  return success();
+  return checkWindows(*this, x, y, // npu_vec_pool_c2, npu_vec_pool_c3
+                      {getKernel(), getStrides(), getPads(), getDilations()});
 }
 
 LogicalResult VecReduceOp::verify() {

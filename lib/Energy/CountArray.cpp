@@ -124,9 +124,8 @@ void ActionCounter::of(const isa::PeMatmul &op, Sink &sink) {
 
 //===- Drain --------------------------------------------------------------===//
 
-/// What the epilogue does to \p results results.
-static void addEpilogue(const isa::ActDrain &op, uint64_t results,
-                        ActionCounts &counts) {
+void energy::addEpilogue(const isa::ActDrain &op, uint64_t results,
+                         ActionCounts &counts) {
   auto add = [&](VecCost cost) {
     counts.add(static_cast<Action>(static_cast<unsigned>(Action::ActCheap) +
                                    static_cast<unsigned>(cost)),

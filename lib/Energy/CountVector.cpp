@@ -4,6 +4,7 @@
 // and write.
 
 #include "Sink.h"
+#include "ashlar/Isa/PooledDrain.h"
 #include "ashlar/Machine/PoolVisits.h"
 
 #include <algorithm>
@@ -186,6 +187,28 @@ void ActionCounter::of(const isa::VecPool &op, Sink &sink) {
     sink.add(Action::VecExpensive, results);
   if (storesAnew(op.srcType, op.dstType))
     sink.add(Action::VecCheap, results);
+}
+
+void ActionCounter::of(const isa::VecDrain &op, Sink &sink) {
+  const machine::PoolShape shape{
+      {1, op.inH, op.inW}, {1, op.outH, op.outW}, {1, op.kH, op.kW}};
+  const auto kind = static_cast<machine::PoolKind>(op.kind);
+  const uint64_t read = times(machine::pooledEntries(kind, shape), op.cols);
+  const uint64_t results = times(times(op.outH, op.outW), op.cols);
+  sink.add(Action::PsumRead, times(8, read));
+  addEpilogue(isa::entriesDrain(op), read, sink.counts);
+  if (op.hasScale || op.hasBias || op.hasExp || op.alphaFromParam)
+    sink.add(Action::SbRead, times(16, op.cols));
+  if (op.mode == isa::DrainMode::F32)
+    sink.add(Action::XrRead, 4);
+  sink.add(Action::VecCheap,
+           times(machine::vecPoolVisits(kind, shape).elements, op.cols));
+  if (op.kind == isa::PoolKind::Avg)
+    sink.add(Action::VecExpensive, results);
+  if (storesAnew(op.srcType, op.dstType))
+    sink.add(Action::VecCheap, results);
+  sink.transfer(operandDst(op));
+  sink.encodeRegister(op.dstType, /*given=*/false);
 }
 
 void ActionCounter::of(const isa::VecReduce &op, Sink &sink) {

@@ -96,7 +96,8 @@ uint64_t energy::partsOf(const machine::Description &m, Component component) {
   case Component::Psum:
     return m.pe.columns * m.psum.entries() * 8;
   case Component::Act:
-    return m.act.lanes;
+    // The epilogue of vec.drain has the stages of a drain.
+    return m.act.lanes + m.vec.psumLanes;
   case Component::Vec:
     return m.vec.lanes;
   case Component::Fmu:

@@ -91,6 +91,10 @@ struct ActionCounter::Sink : isa::OperandVisitor<ActionCounter::Sink> {
 machine::VecCost costOf(isa::Function function);
 machine::VecCost costOf(isa::ReduceKind kind);
 
+/// What the epilogue of a drain does to \p results results.
+void addEpilogue(const isa::ActDrain &op, uint64_t results,
+                 ActionCounts &counts);
+
 } // namespace ashlar::energy
 
 #endif // ASHLAR_LIB_ENERGY_SINK_H

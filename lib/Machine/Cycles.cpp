@@ -512,6 +512,31 @@ Timing ashlar::machine::vecPool(const Description &machine, PoolKind kind,
   return vecTiming(machine, mul(vecLaneSteps(machine, channels), perLane), 0);
 }
 
+uint64_t ashlar::machine::pooledEntries(PoolKind kind, const PoolShape &shape) {
+  const PoolVisits visits = vecPoolVisits(kind, shape);
+  uint64_t entries = 1;
+  for (int axis = 0; axis < 3; ++axis)
+    entries = mul(entries, visits.firstPass < 0 || axis >= visits.firstPass
+                               ? mul(shape.out[axis], shape.kernel[axis])
+                               : shape.in[axis]);
+  return entries;
+}
+
+Timing ashlar::machine::vecDrain(const Description &machine, PoolKind kind,
+                                 VecStore store, VecCost function,
+                                 uint64_t columns, const PoolShape &shape) {
+  const uint64_t entries = pooledEntries(kind, shape);
+  Timing timing = vecPool(machine, kind, store, columns, shape);
+  const uint64_t lanes = std::max<uint64_t>(machine.vec.psumLanes, 1);
+  const uint64_t epilogue = mul(mul(ceilDiv(columns, lanes), entries),
+                                vecClassCycles(machine, function));
+  timing.issue = std::max(
+      {timing.issue, epilogue, psumReadCycles(machine, columns, entries)});
+  timing.complete =
+      add(timing.issue, add(machine.vec.latency, machine.act.latency));
+  return timing;
+}
+
 Timing ashlar::machine::vecReduce(const Description &machine, VecCost cost,
                                   VecStore store, uint64_t channels,
                                   uint64_t outer, uint64_t reduced,

@@ -121,6 +121,8 @@ constexpr Field table[] = {
      ASHLAR_AT(vec.costExpensive), 1, 1024, false},
     {"vec", "cost_very_expensive", "cycles per element",
      ASHLAR_AT(vec.costVeryExpensive), 1, 1024, false},
+    {"vec", "psum_lanes", "columns per cycle, 0: PSUM is not read",
+     ASHLAR_AT(vec.psumLanes), 0, anyLanes, false},
     {"sparse", "tcus", "units, 0: no sparse cluster", ASHLAR_AT(sparse.tcus), 0,
      256, false},
     {"sparse", "lanes", "multipliers per unit", ASHLAR_AT(sparse.lanes), 1,

@@ -54,6 +54,32 @@ void forEachWindow(const Positions4 &extent, int64_t lanes, int64_t entries,
         }
 }
 
+int64_t pooledRows(const PoolAxis &rows, int64_t width, int64_t entries) {
+  const int64_t most = entries / std::max<int64_t>(width, 1);
+  // All that the first window and those after it reach; borders cut some off.
+  const int64_t window = (rows.kernel - 1) * rows.dilation + 1;
+  if (most >= rows.in)
+    return rows.out;
+  return most < window ? 0
+                       : std::min((most - window) / rows.step + 1, rows.out);
+}
+
+void forEachPooledWindow(int64_t images, const PoolAxis &rows, int64_t width,
+                         int64_t entries,
+                         llvm::function_ref<void(const Window &)> visit) {
+  const int64_t step = share(rows.out, pooledRows(rows, width, entries));
+  for (int64_t image = 0; image < images; ++image)
+    for (int64_t first = 0; first < rows.out; first += step) {
+      int64_t start = 0;
+      const PoolAxis part =
+          rows.part(first, std::min(step, rows.out - first), start);
+      Window window{{image, 0, start, 0}, {1, 1, part.in, width}};
+      window.firstResult = first;
+      window.results = part.out;
+      visit(window);
+    }
+}
+
 void forEachPiece(
     const Window &whole, bool folded,
     llvm::function_ref<void(const Window &, int64_t first)> visit) {

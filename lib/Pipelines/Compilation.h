@@ -96,6 +96,7 @@ private:
   llvm::Expected<Tried> tryClusters(const ClusterChoice &choice);
   llvm::Expected<Tried> tryPredicted(ClusterChoice &choice);
   llvm::Expected<Tried> tryLayouts(ClusterChoice &choice);
+  llvm::Expected<Tried> tryPools(ClusterChoice &choice);
   llvm::Error bindCommon();
   llvm::Expected<bool> measureChoices();
   void finishWith(CompileResult best, double binding);
@@ -150,6 +151,12 @@ private:
   std::string clusters = options.sparse.mode; ///< of choose-cluster
   bool scatter = true;                        ///< auto may use scatter mode
   bool keepLarge = true;                      ///< option of spread-maps
+  /// Option of pool-in-drain: programs that are compared may try more.
+  std::string poolDrain =
+      options.poolDrain == "auto" && options.comparedWork > 0
+          ? "eager"
+          : options.poolDrain;
+  std::string poolReason;  ///< that mode off gives
   bool banksApart = false; ///< results lie in other banks than operands
   mlir::DictionaryAttr banksDecision;       ///< why, once it was compared
   mlir::DictionaryAttr comparisonsDecision; ///< what was not compared

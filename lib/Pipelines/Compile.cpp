@@ -169,6 +169,11 @@ CompileOptions::checkMachine(const machine::Description &machine) const {
                      "--nm-weights=on needs an array that keeps N of M rows, "
                      "but machine '{}' has none (pe.pattern_group is 0)",
                      machine.name);
+  if (poolDrain == "on" && machine.vec.psumLanes == 0)
+    return makeError(ErrorClass::Usage,
+                     "--pool-drain=on needs a vector unit that reads PSUM, but "
+                     "that of machine '{}' does not (vec.psum_lanes is 0)",
+                     machine.name);
   if (sparse.zeroSkip == "off" && sparse.mode == "scatter")
     return makeError(ErrorClass::Usage, "{}",
                      "--zero-skip=off is for tile mode: --sparse=scatter "
@@ -407,6 +412,7 @@ llvm::Error Compilation::assign() {
     manager.addPass(npu::createPackRows());
     manager.addPass(npu::createReadWindows());
     manager.addPass(npu::createSpreadMaps({keepLarge}));
+    manager.addPass(npu::createPoolInDrain({poolDrain, poolReason}));
   });
 }
 

@@ -82,11 +82,19 @@ bool keepsLargeMaps(llvm::StringRef decisions) {
   });
 }
 
-std::string giveReason(llvm::StringRef decisions, llvm::StringRef reason) {
+bool hasPoolsInDrains(llvm::StringRef decisions) {
+  const llvm::json::Value all = llvm::cantFail(llvm::json::parse(decisions));
+  return llvm::any_of(*all.getAsArray(), [](const llvm::json::Value &value) {
+    return value.getAsObject()->getString("choice") == "pool-in-drain";
+  });
+}
+
+std::string giveReason(llvm::StringRef decisions, llvm::StringRef placeholder,
+                       llvm::StringRef reason) {
   llvm::json::Value all = llvm::cantFail(llvm::json::parse(decisions));
   for (llvm::json::Value &value : *all.getAsArray()) {
     llvm::json::Object &entry = *value.getAsObject();
-    if (entry.getString("reason") == kComparedReason)
+    if (entry.getString("reason") == placeholder)
       entry["reason"] = reason;
   }
   return llvm::formatv("{0}", all);

@@ -39,8 +39,17 @@ struct NetworkCycles {
 inline constexpr llvm::StringLiteral kComparedReason =
     "the network is compared without the sparse cluster";
 
-/// Decisions as JSON with \p reason wherever they say kComparedReason.
-std::string giveReason(llvm::StringRef decisions, llvm::StringRef reason);
+/// The same of pools in a program that is compared with one where they drain
+/// PSUM.
+inline constexpr llvm::StringLiteral kPoolsComparedReason =
+    "the network is compared without pools that drain PSUM";
+
+/// Decisions as JSON with \p reason wherever they say \p placeholder.
+std::string giveReason(llvm::StringRef decisions, llvm::StringRef placeholder,
+                       llvm::StringRef reason);
+
+/// True if \p decisions, JSON, have a pool that drains PSUM.
+bool hasPoolsInDrains(llvm::StringRef decisions);
 
 /// True if \p decisions, JSON, have a feature map that spread-maps keeps on
 /// chip instead of DRAM.

@@ -30,6 +30,7 @@ static constexpr llvm::StringLiteral kMapsCompared =
                                          "convolutions without folds",
                                      kLayoutsCompared =
                                          "large feature maps in DRAM",
+                                     kPoolsCompared = "pools of stored maps",
                                      kBanksCompared = "results in other banks",
                                      kScatterCompared = "no scatter mode",
                                      kArrayCompared = "no sparse cluster";
@@ -214,6 +215,8 @@ llvm::Expected<Tried> Compilation::runTrial(const ClusterChoice &choice,
   other.pool = pool;
   other.choose(choice);
   other.keepLarge = keepLarge;
+  other.poolDrain = poolDrain;
+  other.poolReason = poolReason;
   other.banksApart = banksApart;
   other.banksDecision = banksDecision;
   other.result.module = module.clone();
@@ -297,6 +300,52 @@ llvm::Expected<Tried> Compilation::tryLayouts(ClusterChoice &choice) {
   return keepLarge ? std::move(kept) : std::move(plain);
 }
 
+/// tryLayouts() with the pools in drains that take about as long by themselves,
+/// with those that gain, or with stored maps, whichever takes fewest cycles:
+/// predictions see one convolution and its pool only.
+llvm::Expected<Tried> Compilation::tryPools(ClusterChoice &choice) {
+  auto best = tryLayouts(choice);
+  if (!best || poolDrain != "eager" ||
+      !hasPoolsInDrains(best->result.decisionsJson))
+    return best;
+  std::string chosen = poolDrain, why;
+  for (const char *mode : {"off", "auto"}) {
+    if (!budget->allows(kPoolsCompared))
+      break;
+    poolDrain = mode;
+    poolReason = poolDrain == "off" ? kPoolsComparedReason.str() : "";
+    auto other = tryClusters(choice);
+    if (!other) {
+      budget->wasGivenUp(kPoolsCompared);
+      llvm::consumeError(other.takeError());
+      break;
+    }
+    auto before = best->cycles(*budget, options.sparse.sample);
+    if (!before)
+      return before.takeError();
+    auto after = other->cycles(*budget, options.sparse.sample);
+    if (!after)
+      return after.takeError();
+    const uint64_t known = (*before)->total, cycles = (*after)->total;
+    if (cycles >= known)
+      break; // Fewer pools in drains gain nothing.
+    chosen = mode;
+    best = std::move(other);
+    if (chosen != "off")
+      continue;
+    why = llvm::formatv("the whole network takes {0} cycles with pools that "
+                        "drain PSUM, {1} without",
+                        known, cycles);
+    CompileResult &result = best->result;
+    result.decisionsJson =
+        giveReason(result.decisionsJson, kPoolsComparedReason, why);
+    result.program->decisionsJson = result.decisionsJson;
+  }
+  poolDrain = chosen;
+  poolReason = chosen == "off" ? why : "";
+  return best;
+}
+
 /// What was found of the placement of results, for reports.
 static DictionaryAttr banksDecisionFor(Builder builder, uint64_t apart,
                                        uint64_t low) {
@@ -366,7 +415,7 @@ llvm::Expected<Tried> Compilation::tryBanks(const ClusterChoice &choice,
 /// The predicted choice of clusters, in the layout and the banks that take
 /// fewest cycles.
 llvm::Expected<Tried> Compilation::tryFirst(ClusterChoice &choice) {
-  auto tried = tryLayouts(choice);
+  auto tried = tryPools(choice);
   if (!tried)
     return tried;
   return tryBanks(choice, std::move(*tried));
@@ -435,7 +484,8 @@ llvm::Expected<bool> Compilation::measureChoices() {
                                       "the sparse cluster, {1} without",
                                       least->total, (*cycles)->total);
         CompileResult &result = tried->result;
-        result.decisionsJson = giveReason(result.decisionsJson, choice.reason);
+        result.decisionsJson =
+            giveReason(result.decisionsJson, kComparedReason, choice.reason);
         result.program->decisionsJson = result.decisionsJson;
       }
       least = **cycles;

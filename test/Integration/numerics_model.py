@@ -4,12 +4,13 @@
 
 usage: numerics_model.py MODEL.onnx INPUT.npz|dev [--format=bfp8]
                          [--mixed=SEED] [--machine=a1] [--threads=2]
-                         [--ashlarc=OPTION]... [--runs=N]
+                         [--ashlarc=OPTION]... [--runs=N] [--partial]
 
 `dev` takes the first dev input of a shared model, MODEL then being its name.
 `--mixed` gives every product formats of its own, drawn from all that there are.
 `--runs` repeats that with inputs of other sizes, each run given the state that
 the last one left, and compares that as well.
+With `--partial` tensors may be missing that the program keeps nowhere.
 Fails if one bit differs (test/reference/reference.py does the comparison).
 """
 
@@ -72,6 +73,7 @@ def main():
     parser.add_argument("--machine", default="a1")
     parser.add_argument("--threads", default="2")
     parser.add_argument("--runs", type=int, default=1)
+    parser.add_argument("--partial", action="store_true")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         model, inputs = inputs_of(options, folder)
@@ -124,6 +126,8 @@ def run_all(options, folder, inputs):
         sample = scaled_inputs(inputs, run, folder)
         machine, reference = commands(folder, sample, run, options.runs,
                                       options.threads)
+        if options.partial:
+            reference.append("--partial")
         common.run_tool("ashlar-run", *machine[1:])
         failed += subprocess.run(reference).returncode != 0
         for name in states_differ(folder, run) if options.runs > 1 else []:

@@ -445,6 +445,17 @@ enum class PoolKind : uint8_t { Max, Average, Sum };
 Timing vecPool(const Description &machine, PoolKind kind, VecStore store,
                uint64_t channels, const PoolShape &shape);
 
+/// Entries of each column that vec.drain reads: every position of every window,
+/// of a maximum that is taken one axis after the other those of the first.
+uint64_t pooledEntries(PoolKind kind, const PoolShape &shape);
+
+/// vec.drain of \p columns columns with a function of class \p function: the
+/// slowest of vecPool(), the epilogue of the entries that are read, on
+/// vec.psumLanes columns at a time, and psumReadCycles() of them. Completes
+/// with the latencies of both pipelines.
+Timing vecDrain(const Description &machine, PoolKind kind, VecStore store,
+                VecCost function, uint64_t columns, const PoolShape &shape);
+
 /// vec.reduce of \p reduced elements into each of \p outer results; \p divides
 /// says that the result is divided once (mean).
 Timing vecReduce(const Description &machine, VecCost cost, VecStore store,

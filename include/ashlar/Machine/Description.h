@@ -151,6 +151,9 @@ struct Vec {
   uint64_t costMedium = 2;
   uint64_t costExpensive = 4;
   uint64_t costVeryExpensive = 8;
+  /// Columns of PSUM that vec.drain takes per cycle through an epilogue of its
+  /// own; 0: the unit does not read PSUM.
+  uint64_t psumLanes = 0;
   bool operator==(const Vec &) const = default;
 };
 

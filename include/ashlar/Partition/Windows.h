@@ -7,6 +7,7 @@
 #ifndef ASHLAR_PARTITION_WINDOWS_H
 #define ASHLAR_PARTITION_WINDOWS_H
 
+#include "ashlar/Partition/PoolAxis.h"
 #include "llvm/ADT/STLFunctionalExtras.h"
 
 #include <array>
@@ -22,6 +23,9 @@ using Positions4 = std::array<int64_t, 4>;
 struct Window {
   Positions4 start{};
   Positions4 size{1, 1, 1, 1};
+  /// Rows that a drain reduces the window to, and the first of them; 0: it
+  /// reduces none.
+  int64_t firstResult = 0, results = 0;
   int leadingDim() const { return size[0] > 1 ? 0 : 1; }
   int64_t leading() const { return size[0] * size[1]; }
   int64_t rows() const { return leading() * size[2]; }
@@ -43,6 +47,16 @@ void forEachWindow(const Positions4 &extent, int64_t lanes, int64_t entries,
 void forEachPiece(
     const Window &whole, bool folded,
     llvm::function_ref<void(const Window &, int64_t first)> visit);
+
+/// Rows of results of \p rows whose windows over sums of \p width columns fit
+/// \p entries entries at a time; 0: not even one.
+int64_t pooledRows(const PoolAxis &rows, int64_t width, int64_t entries);
+
+/// Visits the sums of as many rows of results at a time, image by image, in
+/// equal shares. Rows of sums that two of them need belong to both.
+void forEachPooledWindow(int64_t images, const PoolAxis &rows, int64_t width,
+                         int64_t entries,
+                         llvm::function_ref<void(const Window &)> visit);
 
 } // namespace ashlar::partition
 

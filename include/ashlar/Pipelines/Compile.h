@@ -86,6 +86,8 @@ struct CompileOptions {
   std::string weightCompression = "auto";
   /// N:M weights on the array: auto, on or off (docs/Machine.md 4).
   std::string nmWeights = "auto";
+  /// Pools that drain PSUM: auto, on or off.
+  std::string poolDrain = "auto";
   /// How transposes are done: auto, pe, planes, floats, dma or copy.
   std::string transpose = "auto";
   /// Order of instructions in the queues: list, search or off.

@@ -287,4 +287,18 @@ void EncodedWeights::alignOutput(int64_t output) {
     }
 }
 
+std::optional<int64_t> weightZeroOf(Value weights) {
+  StorageType type = storageOf(weights);
+  if (type.encoded || type.plain != support::ElementType::I16)
+    return std::nullopt;
+  std::vector<float> values = constantFloats(weights);
+  if (values.empty())
+    return std::nullopt;
+  auto [low, high] = std::minmax_element(values.begin(), values.end());
+  float least = std::min(*low, 0.0f), most = std::max(*high, 0.0f);
+  if (most - least > 255)
+    return std::nullopt;
+  return static_cast<int64_t>(-least);
+}
+
 } // namespace ashlar::analysis

@@ -47,7 +47,7 @@ packableRows(npu::PeConvOp conv, const machine::Description &machine) {
   auto shape = shapeOf(conv.getY());
   if (shape.size() < 4 || conv.getGroup() != 1 ||
       npu::hasStationaryActivations(conv) || !hasStreamedWeights(conv) ||
-      npu::patternOf(conv))
+      npu::patternOf(conv) || npu::poolingOf(conv))
     return all;
   ProductShape product = productShape(conv);
   for (int64_t rows = 2; rows <= std::min(kMostRows, shape[shape.size() - 2]);

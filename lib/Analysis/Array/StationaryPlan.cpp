@@ -436,20 +436,6 @@ StorageType weightStorage(Operation *op) {
   return type;
 }
 
-std::optional<int64_t> weightZeroOf(Value weights) {
-  StorageType type = storageOf(weights);
-  if (type.encoded || type.plain != support::ElementType::I16)
-    return std::nullopt;
-  std::vector<float> values = constantFloats(weights);
-  if (values.empty())
-    return std::nullopt;
-  auto [low, high] = std::minmax_element(values.begin(), values.end());
-  float least = std::min(*low, 0.0f), most = std::max(*high, 0.0f);
-  if (most - least > 255)
-    return std::nullopt;
-  return static_cast<int64_t>(-least);
-}
-
 bool isProduct(Operation *op) { return op->hasTrait<npu::Contraction>(); }
 
 template <typename Op>
@@ -504,6 +490,13 @@ ProductShape productShape(Operation *op) {
   if (StorageType result = storageOf(op->getResult(0));
       result.encoded && result.format.block > 0)
     product.outputUnit = result.format.block;
+  // Blocks of what is pooled in the drain lie in a column, too.
+  if (npu::PoolingAttr pooling = npu::poolingOf(op)) {
+    const StorageType map = storageOf(pooling.getMap());
+    if (map.encoded && map.format.block > 0)
+      product.outputUnit =
+          std::max<int64_t>(product.outputUnit, map.format.block);
+  }
   return product;
 }
 

@@ -71,9 +71,9 @@ private:
     }
   }
 
-  /// Rows of results and their width.
+  /// Rows of results and their width, and the rows that they are reduced to.
   struct Box {
-    int64_t rows = 0, width = 0;
+    int64_t rows = 0, width = 0, pooled = 0;
     bool operator==(const Box &) const = default;
     int64_t positions() const { return rows * width; }
   };
@@ -115,6 +115,7 @@ private:
   };
 
   void findGroups(const partition::Positions4 &extent, int64_t entries);
+  void findPooledGroups(npu::PeConvOp conv, int64_t images, int64_t width);
   int64_t accesses(const Box &box, int64_t bytes, int64_t step,
                    int64_t pixels) const;
   /// Cycles of one bank; none where banks have no price.
@@ -137,6 +138,9 @@ private:
   int64_t xBytes, stride, residual; ///< bytes, elements, bytes (0: none)
   StorageType stored;
   machine::VecCost function;
+  npu::PoolingAttr pooling; ///< of the drain, or null
+  StorageType result;       ///< of reduced windows
+  int64_t pooledColumns = 1;
   std::vector<Run> groups;
   size_t started = 0;        ///< groups so far
   bool pointwise = false;    ///< positions follow each other in the input
@@ -151,7 +155,8 @@ DensePipeline::DensePipeline(npu::PeConvOp conv, int64_t rows,
                              int64_t entries,
                              const machine::Description &machine)
     : machine(machine), rows(rows), lanes(lanes.count), drained(result.count),
-      function(drainFunction(conv)) {
+      function(drainFunction(conv)), pooling(conv.getPoolingAttr()),
+      result(storageOf(conv.getY())) {
   const StorageType x = activationStorage(conv), w = weightStorage(conv);
   passes = static_cast<int64_t>(
       machine::pePasses(machine, x.digitBits(), w.digitBits()));
@@ -159,7 +164,7 @@ DensePipeline::DensePipeline(npu::PeConvOp conv, int64_t rows,
   weightBytes = w.bytes();
   xBytes = x.bytes();
   stride = conv.getStrides().back();
-  stored = storageOf(conv.getY());
+  stored = storageOf(conv.getMapType());
   pointwise = lanes.count == 1 && isPointwise(conv);
   usesPattern = analysis::usesPattern(conv, lanes, machine);
   residual = 0;
@@ -167,12 +172,32 @@ DensePipeline::DensePipeline(npu::PeConvOp conv, int64_t rows,
     residual = storageOf(added).bytes();
     drained = std::max(drained, widthLanesOf(added).count);
   }
-  auto out = shapeOf(conv.getY());
+  auto out = conv.getMapType().getShape();
   partition::Positions4 extent{out[0], 1, 1, 1};
   for (size_t i = 2; i < out.size(); ++i)
     extent[4 - out.size() + i] = out[i];
   extent[2] = llvm::divideCeilSigned(extent[2], rows);
-  findGroups(extent, entries);
+  if (pooling)
+    findPooledGroups(conv, extent[0], extent[3]);
+  else
+    findGroups(extent, entries);
+}
+
+/// Windows whose sums fill half of PSUM.
+void DensePipeline::findPooledGroups(npu::PeConvOp conv, int64_t images,
+                                     int64_t width) {
+  pooledColumns = pooledAxis(conv, 1).out;
+  partition::forEachPooledWindow(
+      images, pooledAxis(conv, 0), width, pooledEntries(machine),
+      [&](const partition::Window &window) {
+        Part part;
+        part.whole = {window.rows(), width, window.results};
+        part.pieces.push_back(part.whole);
+        llvm::SmallVector<Part, 2> group{part};
+        if (groups.empty() || groups.back().windows != group)
+          groups.push_back({group, 0});
+        ++groups.back().count;
+      });
 }
 
 /// The windows that half of the banks of PSUM hold at a time.
@@ -246,6 +271,21 @@ int64_t DensePipeline::streamOf(const Box &box, bool pattern) const {
 }
 
 int64_t DensePipeline::drainOf(const Box &box, int64_t columns) const {
+  if (pooling) {
+    const auto width = static_cast<uint64_t>(box.width);
+    const machine::PoolShape shape{
+        {1, static_cast<uint64_t>(box.rows), width},
+        {1, static_cast<uint64_t>(box.pooled),
+         static_cast<uint64_t>(pooledColumns)},
+        {1, static_cast<uint64_t>(pooling.getKernel()[0]),
+         static_cast<uint64_t>(pooling.getKernel()[1])}};
+    const auto kind = pooling.getKind() == "max" ? machine::PoolKind::Max
+                                                 : machine::PoolKind::Average;
+    return static_cast<int64_t>(
+        machine::vecDrain(machine, kind, storeOf(stored, result), function,
+                          static_cast<uint64_t>(columns), shape)
+            .issue);
+  }
   const Box line{1, box.positions() * rows};
   return std::max(
       static_cast<int64_t>(
@@ -296,15 +336,20 @@ void DensePipeline::addGroup(const ColumnTile &column,
     streamed += streamOf(box, patternEnds);
     const int64_t drain = drainOf(box, column.cols);
     // A drain of neighbours in PSUM follows its stream by a row.
-    const int64_t early =
-        lanes > 1 || drained > 1
-            ? 0
-            : static_cast<int64_t>(stepsOf(box, patternEnds).steps) - 1;
+    // One of reduced windows is cut into four, the first of which waits for its
+    // share of the stream.
+    const auto steps =
+        static_cast<int64_t>(stepsOf(box, patternEnds).steps) - 1;
+    const int64_t early = pooling                    ? steps * 3 / 4
+                          : lanes > 1 || drained > 1 ? 0
+                                                     : steps;
     state.actFree = std::max(state.actFree, streamed + skew - early) + drain;
     state.cycles.drain += drain;
   }
   state.arrayFree = end;
-  bank = state.actFree + static_cast<int64_t>(machine.act.latency);
+  bank = state.actFree +
+         static_cast<int64_t>(machine.act.latency +
+                              (pooling ? machine.vec.latency : uint64_t(0)));
   state.cycles.array += busy;
   state.cycles.total = bank;
 }
@@ -323,6 +368,23 @@ int64_t bankEntries(const machine::Description &machine) {
 }
 
 } // namespace
+
+int64_t pooledEntries(const machine::Description &machine) {
+  return static_cast<int64_t>(machine.psum.entriesPerBank *
+                              std::max<uint64_t>(machine.psum.banks / 2, 1));
+}
+
+partition::PoolAxis pooledAxis(npu::PeConvOp conv, int64_t i) {
+  const npu::PoolingAttr pooling = conv.getPoolingAttr();
+  partition::PoolAxis axis;
+  axis.in = pooling.getMap().getShape()[2 + i];
+  axis.kernel = pooling.getKernel()[i];
+  axis.step = pooling.getStrides()[i];
+  axis.dilation = pooling.getDilations()[i];
+  axis.pad = pooling.getPads()[i];
+  axis.out = shapeOf(conv.getY())[2 + i];
+  return axis;
+}
 
 int64_t windowEntries(npu::PeConvOp conv, const Lanes &lanes,
                       const Lanes &result,

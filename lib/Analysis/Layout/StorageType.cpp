@@ -68,9 +68,12 @@ std::optional<StorageType> storageOf(Type elementType) {
   return std::nullopt;
 }
 
+StorageType storageOf(RankedTensorType type) {
+  return storageOf(type.getElementType()).value_or(StorageType());
+}
+
 StorageType storageOf(Value value) {
-  return storageOf(cast<RankedTensorType>(value.getType()).getElementType())
-      .value_or(StorageType());
+  return storageOf(cast<RankedTensorType>(value.getType()));
 }
 
 llvm::ArrayRef<int64_t> shapeOf(Value value) {

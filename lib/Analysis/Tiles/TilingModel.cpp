@@ -201,6 +201,39 @@ void addTurnScratch(TilingModel &model, Operation *op) {
   };
 }
 
+/// One axis of the windows of a convolution, or of a pool in its drain.
+struct WindowAxis {
+  int64_t input = 1, stride = 1, pad = 0, kernel = 1, dilation = 1;
+
+  WindowRange range(int64_t start, int64_t size) const {
+    return windowInput(start, size, stride, pad, kernel, dilation);
+  }
+  /// What is read of the input; at least one element.
+  WindowRange clipped(int64_t start, int64_t size) const {
+    WindowRange held = range(start, size);
+    clip(held.start, held.size, input);
+    return held;
+  }
+  llvm::SmallVector<int64_t, 2> edges() const {
+    return windowEdges(input, stride, pad, kernel, dilation);
+  }
+  /// This axis of the map that `inner` makes, as windows over what that reads.
+  WindowAxis over(const WindowAxis &inner) const {
+    return {inner.input, stride * inner.stride, pad * inner.stride + inner.pad,
+            (kernel - 1) * dilation * inner.stride +
+                (inner.kernel - 1) * inner.dilation + 1,
+            1};
+  }
+};
+
+/// Axis `i` of the windows in the drain, over the map.
+WindowAxis mapAxis(npu::PoolingAttr pooling, int64_t i) {
+  const size_t s = i - 2;
+  return {pooling.getMap().getShape()[i], pooling.getStrides()[s],
+          pooling.getPads()[s], pooling.getKernel()[s],
+          pooling.getDilations()[s]};
+}
+
 template <typename Op>
 TilingModel convModel(Op op, const machine::Description &machine) {
   TilingModel model = baseModel(op);
@@ -209,7 +242,15 @@ TilingModel convModel(Op op, const machine::Description &machine) {
   for (int64_t i = 2; i < rank; ++i)
     model.tileAxes.push_back(i);
   Shape input(shapeOf(op.getX())), kernel(shapeOf(op.getW()));
-  Shape strides(op.getStrides()), pads(op.getPads()), dil(op.getDilations());
+  llvm::SmallVector<WindowAxis, 5> axes(rank), pooled;
+  for (int64_t i = 2; i < rank; ++i)
+    axes[i] = {input[i], op.getStrides()[i - 2], op.getPads()[i - 2], kernel[i],
+               op.getDilations()[i - 2]};
+  if (npu::PoolingAttr pooling = npu::poolingOf(op)) {
+    pooled.resize(rank);
+    for (int64_t i = 2; i < rank; ++i)
+      pooled[i] = mapAxis(pooling, i);
+  }
   OperandModel x;
   x.axis = 1;
   x.lanes = widthLanesOf(op.getX());
@@ -220,18 +261,23 @@ TilingModel convModel(Op op, const machine::Description &machine) {
     region.start[0] = out.start[0];
     region.size[0] = out.size[0];
     for (int64_t i = 2; i < cut; ++i) {
-      WindowRange range = windowInput(out.start[i], out.size[i], strides[i - 2],
-                                      pads[i - 2], kernel[i], dil[i - 2]);
-      region.start[i] = range.start;
-      region.size[i] = range.size;
-      clip(region.start[i], region.size[i], input[i]);
+      WindowRange sums{out.start[i], out.size[i]};
+      if (!pooled.empty())
+        sums = pooled[i].clipped(sums.start, sums.size);
+      const WindowRange held = axes[i].clipped(sums.start, sums.size);
+      region.start[i] = held.start;
+      region.size[i] = held.size;
     }
     return region;
   };
   x.edges.resize(rank);
-  for (int64_t i = 2; i < cut; ++i)
-    x.edges[i] = windowEdges(input[i], strides[i - 2], pads[i - 2], kernel[i],
-                             dil[i - 2]);
+  for (int64_t i = 2; i < cut; ++i) {
+    x.edges[i] = axes[i].edges();
+    if (pooled.empty())
+      continue;
+    x.edges[i] = pooled[i].over(axes[i]).edges();
+    x.edges[i][1] = std::min(x.edges[i][1], pooled[i].edges()[1]);
+  }
   model.operands.push_back(x);
   model.operands.append(op->getNumOperands() - 1, streamedOperand());
   if (op.getResidual()) {

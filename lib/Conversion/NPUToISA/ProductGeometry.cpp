@@ -4,6 +4,7 @@
 
 #include "ProductGeometry.h"
 
+#include "ashlar/Analysis/Cost/ProductWindows.h"
 #include "dialects/NPU/NPUDialect.h"
 #include "llvm/Support/MathExtras.h"
 
@@ -80,6 +81,42 @@ void ProductGeometry::packRows(const TileContext &tile,
   stride[1] *= packing.rows;
   dilation[1] = 1;
   input[1] = std::min(input[1], held[1] + tile.operandRegions[0].size[height]);
+}
+
+/// The tile is one of reduced results: sums are those that their windows reach.
+void ProductGeometry::poolMap(npu::PoolingAttr pooling, const TileContext &tile,
+                              const machine::Description &machine) {
+  PooledMap map;
+  map.average = pooling.getKind() == "avg";
+  map.type = analysis::storageOf(pooling.getMap());
+  map.entries = analysis::pooledEntries(machine);
+  for (int64_t i = 0; i < 2; ++i) {
+    PoolAxis &axis = i == 0 ? map.rows : map.columns;
+    const int64_t d = 1 + i, mapExtent = pooling.getMap().getShape()[2 + i];
+    const int64_t first = pooling.getPads()[i], last = pooling.getPads()[2 + i];
+    axis.kernel = pooling.getKernel()[i];
+    axis.step = pooling.getStrides()[i];
+    axis.dilation = pooling.getDilations()[i];
+    axis.in = mapExtent;
+    axis.pad = first;
+    axis.resultStride = yStrides[1 + d];
+    // Positions of the map before the tile are not summed up.
+    int64_t start = 0;
+    axis = axis.part(tile.out.start[2 + i], tile.out.size[2 + i], start);
+    axis.countLow = (pooling.getIncludePad() ? -first : 0) - start;
+    axis.countHigh = mapExtent + (pooling.getIncludePad() ? last : 0) - start;
+    extent[1 + d] = axis.in;
+    origin[d] += (start - tile.out.start[2 + i]) * stride[d];
+  }
+  pooled = map;
+}
+
+std::vector<Window> ProductGeometry::pooledWindows() const {
+  std::vector<Window> windows;
+  partition::forEachPooledWindow(
+      extent[0], pooled->rows, extent[3], pooled->entries,
+      [&](const Window &window) { windows.push_back(window); });
+  return windows;
 }
 
 /// The part of an operand or result that a matrix of a product has. `index` is
@@ -166,6 +203,8 @@ llvm::Expected<ProductGeometry> ProductGeometry::of(Generator &generator,
   if (auto conv = dyn_cast<npu::PeConvOp>(tile.op)) {
     ProductGeometry geometry = ofConv(conv, tile);
     geometry.packRows(tile, generator.machine);
+    if (npu::PoolingAttr pooling = npu::poolingOf(conv))
+      geometry.poolMap(pooling, tile, generator.machine);
     return geometry;
   }
   if (auto conv = dyn_cast<npu::TcuConvOp>(tile.op))

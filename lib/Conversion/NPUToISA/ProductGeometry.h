@@ -13,6 +13,7 @@
 namespace ashlar::codegen {
 
 using DimStrides = partition::Positions4;
+using partition::PoolAxis;
 using partition::Window;
 
 /// Moving operand of one tap over a window: three dims as pe.matmul has them.
@@ -24,6 +25,15 @@ struct MovingPattern {
   int64_t high[3];
   /// Row groups: pixel of result 0; low and high of the last dim are pixels.
   int64_t shift = 0;
+};
+
+/// Windows of a map that its drain reduces: along height and width, relative to
+/// the positions that the tile sums up.
+struct PooledMap {
+  bool average = false;
+  analysis::StorageType type; ///< what an entry becomes first
+  PoolAxis rows, columns;
+  int64_t entries = 0; ///< of PSUM that a window of sums may take
 };
 
 struct ProductGeometry {
@@ -49,6 +59,9 @@ struct ProductGeometry {
   /// then the plain maps in memory, whose W strides are those of Ws pixels. The
   /// last two are folded alike if both are.
   analysis::Lanes xLanes, yLanes, residualLanes;
+  /// Windows that the drain reduces: `extent` then counts sums, the strides of
+  /// `y` are those of reduced results.
+  std::optional<PooledMap> pooled;
   /// Further geometries when run-time weights differ per batch.
   std::vector<ProductGeometry> perBatch;
 
@@ -59,6 +72,8 @@ struct ProductGeometry {
   llvm::ArrayRef<ProductGeometry> batches() const;
   /// Boxes of at most `entries` positions that cover the tile.
   std::vector<Window> windows(int64_t entries) const;
+  /// The sums of whole rows of reduced results, as many as fit.
+  std::vector<Window> pooledWindows() const;
   /// A window, or a part of one, with the PSUM entry of its first position.
   struct Piece {
     Window window;
@@ -69,6 +84,8 @@ struct ProductGeometry {
   MovingPattern moving(const Window &window, int64_t tap) const;
 
 private:
+  void poolMap(npu::PoolingAttr pooling, const TileContext &tile,
+               const machine::Description &machine);
   void addBatches(const TileContext &tile, const machine::Description &machine);
   template <typename Op>
   static ProductGeometry ofConv(Op conv, const TileContext &tile);

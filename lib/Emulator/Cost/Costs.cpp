@@ -381,6 +381,16 @@ Cost CostModel::of(const isa::VecPool &op) {
                  op.channels);
 }
 
+Cost CostModel::of(const isa::VecDrain &op) {
+  const machine::PoolShape shape{
+      {1, op.inH, op.inW}, {1, op.outH, op.outW}, {1, op.kH, op.kW}};
+  return vecCost(machine::vecDrain(machine,
+                                   static_cast<machine::PoolKind>(op.kind),
+                                   storeOf(op, op.srcType),
+                                   functionCost(op.function), op.cols, shape),
+                 op.cols);
+}
+
 Cost CostModel::of(const isa::VecReduce &op) {
   return vecCost(machine::vecReduce(machine, costOf(isa::name(op.kind)),
                                     storeOf(op, op.srcType), op.channels,

@@ -122,6 +122,7 @@ private:
   Cost of(const isa::ActDrain &op);
   Cost of(const isa::VecMap &op);
   Cost of(const isa::VecPool &op);
+  Cost of(const isa::VecDrain &op);
   Cost of(const isa::VecReduce &op);
   Cost of(const isa::VecReduceChannels &op);
   Cost of(const isa::VecStat &op);

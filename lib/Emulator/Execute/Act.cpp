@@ -12,15 +12,6 @@ using namespace ashlar::emulator;
 using isa::DrainMode;
 using isa::ElemType;
 
-/// A cleared register means that every block was zero; so is every
-/// accumulator. The least exponent that a step can have lets what is added to
-/// it keep its bits.
-static int scaleOf(Memory &memory, unsigned xr) {
-  constexpr int least = -142;
-  int16_t scale = memory.xr(xr);
-  return scale == clearedScale ? least : scale;
-}
-
 static void drainOnce(Engine &engine, const isa::ActDrain &op,
                       llvm::ArrayRef<uint64_t> units = {},
                       const int64_t *planes = nullptr,

@@ -30,6 +30,15 @@ static_assert(sizeof(LaneRecord) == 16);
 /// this factor drains of 2.5 microseconds and more are worth one.
 inline constexpr uint64_t drainCost = 3;
 
+/// The scale exponent that a drain takes from a register. A cleared one means
+/// that every block was zero; so is every accumulator. The least exponent that
+/// a step can have lets what is added to it keep its bits.
+inline int scaleOf(Memory &memory, unsigned xr) {
+  constexpr int least = -142;
+  const int16_t scale = memory.xr(xr);
+  return scale == clearedScale ? least : scale;
+}
+
 /// One drain with its operands resolved.
 struct Drain {
   Engine &engine;
@@ -193,11 +202,11 @@ struct Drain {
 
   /// Integer drains with a scale: one rounding to binary32, the epilogue, one
   /// rounding to an integer.
-  void requantisedRow(uint64_t lane, uint64_t k0, uint64_t k1) const {
+  void requantised(uint64_t lane, uint64_t k0, uint64_t k1,
+                   int64_t *out) const {
     Scratch &scratch = Scratch::ofThisThread();
     auto *floats = scratch.get<float>(Scratch::Block, k1 - k0);
     floatRow(lane, k0, k1, floats);
-    auto *out = scratch.get<int64_t>(Scratch::RowA, k1 - k0);
     const int bits = static_cast<int>(8 * storedBytes(op.dstType, 0));
     const bool isSigned =
         support::isSignedInteger(static_cast<ElementType>(op.dstType));
@@ -209,15 +218,13 @@ struct Drain {
                    ? numerics::toSigned(value, bits)
                    : static_cast<int64_t>(numerics::toUnsigned(value, bits));
     }
-    storeIntegers(engine, result, lane, k0, k1, out);
   }
 
   /// Integer drains: limited, or the low bytes of the integer.
-  void integerRow(uint64_t lane, uint64_t k0, uint64_t k1) const {
+  void integers(uint64_t lane, uint64_t k0, uint64_t k1, int64_t *out) const {
     if (op.hasScale)
-      return requantisedRow(lane, k0, k1);
+      return requantised(lane, k0, k1, out);
     const int64_t *acc = accumulators(lane, k0, k1);
-    auto *out = Scratch::ofThisThread().get<int64_t>(Scratch::RowA, k1 - k0);
     const int bits = static_cast<int>(8 * storedBytes(op.dstType, 0));
     const bool isSigned =
         support::isSignedInteger(static_cast<ElementType>(op.dstType));
@@ -226,6 +233,11 @@ struct Drain {
     for (uint64_t i = 0; i < k1 - k0; ++i)
       out[i] =
           saturates ? numerics::saturateTo(acc[i], bits, isSigned) : acc[i];
+  }
+
+  void integerRow(uint64_t lane, uint64_t k0, uint64_t k1) const {
+    auto *out = Scratch::ofThisThread().get<int64_t>(Scratch::RowA, k1 - k0);
+    integers(lane, k0, k1, out);
     storeIntegers(engine, result, lane, k0, k1, out);
   }
 };

@@ -261,6 +261,15 @@ static void narrow(ElemType type, const float *values, uint64_t n,
   }
 }
 
+void emulator::roundElements(ElemType type, float *values, uint64_t n) {
+  if (type == ElemType::F32 || type == ElemType::Bfp)
+    return;
+  uint8_t *raw = Scratch::ofThisThread().get<uint8_t>(Scratch::Store,
+                                                      n * storedBytes(type, 0));
+  narrow(type, values, n, raw);
+  widen(type, raw, n, values);
+}
+
 static uint8_t *elementBase(Engine &engine, const TensorView &view,
                             uint64_t channel) {
   TensorView::Place place = view.place(channel, engine.machine->sb.partitions);

@@ -23,6 +23,8 @@ const float *loadFloats(Engine &engine, const TensorView &view,
 void decodeElements(Engine &engine, isa::ElemType type, unsigned mantissa,
                     const uint8_t *raw, const int8_t *cells, uint64_t n,
                     float *out);
+/// n values as they would be stored and loaded again; not for bfp.
+void roundElements(isa::ElemType type, float *values, uint64_t n);
 /// The same as int64; integer and bool types only.
 void loadIntegers(Engine &engine, const TensorView &view, uint64_t channel,
                   uint64_t k0, uint64_t k1, int64_t *out);

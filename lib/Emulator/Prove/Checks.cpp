@@ -7,6 +7,7 @@
 #include "../State/Words.h"
 #include "FieldRules.h"
 #include "WordChecks.h"
+#include "ashlar/Isa/PooledDrain.h"
 #include "ashlar/Partition/Compress.h"
 #include "llvm/ADT/STLExtras.h"
 #include <algorithm>
@@ -490,6 +491,33 @@ static Result check(const isa::VecPool &op, const Description &machine) {
     return bad("{} window positions for each of {} results", window, results);
   if (Result finding = checkGivenExponent(op, false))
     return finding;
+  return checkTensors(op, machine);
+}
+
+static Result check(const isa::VecDrain &op, const Description &machine) {
+  if (machine.vec.psumLanes == 0)
+    return bad("the vector unit of machine {} does not read PSUM "
+               "(vec.psum_lanes is 0)",
+               machine.name);
+  if (op.mode != isa::DrainMode::F32 && op.mode != isa::DrainMode::Int)
+    return bad("pooled entries in drain mode {}, expected f32 or int",
+               isa::name(op.mode).str());
+  // The rules of the drain hold for the entries: what it would store is the
+  // value.
+  if (Result finding = check(isa::entriesDrain(op), machine))
+    return finding;
+  if (Result finding = checkFormat("entry", op.srcType, op.srcMantissa))
+    return finding;
+  const uint64_t window = uint64_t(op.kH) * op.kW;
+  const uint64_t results = uint64_t(op.outH) * op.outW;
+  if (uint64_t(op.inH) * op.inW > machine.psum.entries())
+    return bad("{} entries, PSUM has {}", uint64_t(op.inH) * op.inW,
+               machine.psum.entries());
+  if (results > machine.sb.bytesPerPartition ||
+      window > maxWindowWork / results)
+    return bad("{} window positions for each of {} results", window, results);
+  if (op.dstType == ElemType::Bfp && op.dstBlock == 0)
+    return bad("an encoded result needs a block length");
   return checkTensors(op, machine);
 }
 

@@ -16,6 +16,7 @@
 #include "SparseCheck.h"
 #include "WordChecks.h"
 #include "ashlar/Isa/Footprint.h"
+#include "ashlar/Isa/PooledDrain.h"
 #include "llvm/ADT/SmallVector.h"
 #include <fmt/format.h>
 
@@ -68,6 +69,7 @@ private:
   std::optional<Fault> order(uint32_t index);
   std::optional<Fault> definedReads(uint32_t index);
   std::optional<Fault> array(uint32_t index);
+  void markDrained();
   std::optional<Fault> matmul(uint32_t index, const isa::PeMatmul &op);
   std::optional<Fault> constantWrites(uint32_t index);
   std::optional<Fault> outputs();
@@ -372,11 +374,20 @@ std::optional<Fault> Verifier::array(uint32_t index) {
       finding = streams.drain(*drain, accesses, impl.code, machine, work);
     if (finding)
       return fault(index, std::move(*finding));
-    for (const Access &access : accesses)
-      if (access.space == Space::Psum)
-        defined.markDrained(access);
+    markDrained();
+  } else if (const auto *drain = std::get_if<isa::VecDrain>(&inst)) {
+    if (std::optional<Finding> finding =
+            wordEntries.drain(isa::entriesDrain(*drain), accesses))
+      return fault(index, std::move(*finding));
+    markDrained();
   }
   return std::nullopt;
+}
+
+void Verifier::markDrained() {
+  for (const Access &access : accesses)
+    if (access.space == Space::Psum)
+      defined.markDrained(access);
 }
 
 std::optional<Fault> Verifier::matmul(uint32_t index, const isa::PeMatmul &op) {

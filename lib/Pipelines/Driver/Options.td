@@ -137,6 +137,11 @@ defm nm_weights : Value<"nm-weights">, MetaVarName<"MODE">,
            "(default: fewest cycles), on or off">,
   Values<"auto,on,off">, Group<mapping_group>;
 
+defm pool_drain : Value<"pool-drain">, MetaVarName<"MODE">,
+  HelpText<"pools behind convolutions of the array take the sums from "
+           "PSUM: auto (default: fewest cycles), on or off">,
+  Values<"auto,on,off">, Group<mapping_group>;
+
 defm sparse : Value<"sparse">, MetaVarName<"MODE">,
   HelpText<"use of the sparse cluster: auto (default: fewest cycles), "
            "off, tile or scatter">,

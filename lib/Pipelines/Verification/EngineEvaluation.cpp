@@ -123,8 +123,17 @@ llvm::Expected<Tensor> evaluateTranspose(npu::PeTransposeOp op,
 class EngineRaising {
 public:
   explicit EngineRaising(Operation *op)
-      : builder(op->getContext()), loc(op->getLoc()),
-        type(op->getResult(0).getType()) {}
+      : EngineRaising(op, op->getResult(0).getType()) {}
+  /// With a result of another type.
+  EngineRaising(Operation *op, Type type)
+      : builder(op->getContext()), loc(op->getLoc()), type(type) {}
+
+  /// The windows that a drain reduces `map` by.
+  Operation *windowsOf(npu::PoolingAttr pooling, Value map) {
+    return window(pooling.getKind(), map, pooling.getKernel(),
+                  pooling.getStrides(), pooling.getPads(),
+                  pooling.getDilations(), pooling.getIncludePad());
+  }
 
   Operation *unbind(Operation *op) {
     return llvm::TypeSwitch<Operation *, Operation *>(op)
@@ -223,13 +232,18 @@ private:
   }
 
   Operation *window(npu::VecPoolOp op) {
-    if (op.getKind() == "max")
-      return nn::MaxPoolOp::create(builder, loc, type, op.getX(),
-                                   op.getKernel(), op.getStrides(),
-                                   op.getPads(), op.getDilations());
-    return nn::AvgPoolOp::create(builder, loc, type, op.getX(), op.getKernel(),
-                                 op.getStrides(), op.getPads(),
-                                 op.getDilations(), op.getCountIncludePad());
+    return window(op.getKind(), op.getX(), op.getKernel(), op.getStrides(),
+                  op.getPads(), op.getDilations(), op.getCountIncludePad());
+  }
+
+  Operation *window(StringRef kind, Value x, ArrayRef<int64_t> kernel,
+                    ArrayRef<int64_t> strides, ArrayRef<int64_t> pads,
+                    ArrayRef<int64_t> dilations, bool includePad) {
+    if (kind == "max")
+      return nn::MaxPoolOp::create(builder, loc, type, x, kernel, strides, pads,
+                                   dilations);
+    return nn::AvgPoolOp::create(builder, loc, type, x, kernel, strides, pads,
+                                 dilations, includePad);
   }
 
   Operation *reduction(npu::VecReduceOp op) {
@@ -270,7 +284,9 @@ llvm::Expected<Tensor> evaluateEngine(Operation *op,
     return evaluateTranspose(transpose, operands);
   if (auto map = dyn_cast<npu::VecMapOp>(op); map && keepsValues(map))
     return *operands[0];
-  Operation *plain = EngineRaising(op).unbind(op);
+  const npu::PoolingAttr pooling = npu::poolingOf(op);
+  Operation *plain = pooling ? EngineRaising(op, pooling.getMap()).unbind(op)
+                             : EngineRaising(op).unbind(op);
   if (!plain)
     return makeError(ErrorClass::Internal, "no reference for '{}'",
                      op->getName().getStringRef().str());
@@ -280,6 +296,12 @@ llvm::Expected<Tensor> evaluateEngine(Operation *op,
     given.push_back(
         operands[llvm::find(op->getOperands(), operand).getIndex()]);
   auto result = evaluateWide(plain, given);
+  if (result && pooling) {
+    Operation *windows =
+        EngineRaising(op).windowsOf(pooling, plain->getResult(0));
+    result = evaluateWide(windows, {&*result});
+    windows->destroy();
+  }
   plain->destroy();
   return result;
 }

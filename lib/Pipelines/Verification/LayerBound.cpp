@@ -391,6 +391,24 @@ llvm::Expected<LayerOperand> operandFromConstant(Value value) {
   return operand;
 }
 
+/// Windows are no further from those of the exact operand than the same windows
+/// of the errors say: a maximum moves by at most the largest of them, a mean by
+/// their mean.
+static llvm::Error addUnseen(Operation *op,
+                             ArrayRef<const LayerOperand *> operands,
+                             LayerExpectation &result) {
+  if (!isa<nn::MaxPoolOp, nn::AvgPoolOp>(op) || operands[0]->unseen.empty())
+    return llvm::Error::success();
+  Tensor errors = operands[0]->values;
+  llvm::copy(operands[0]->unseen, errors.floats.begin());
+  auto moved = evaluateWide(op, {&errors});
+  if (!moved)
+    return moved.takeError();
+  for (auto [bound, error] : llvm::zip(result.bound, moved->floats))
+    bound += error;
+  return llvm::Error::success();
+}
+
 llvm::Expected<LayerExpectation>
 expectLayer(Operation *op, ArrayRef<const LayerOperand *> operands) {
   auto result = [&]() -> llvm::Expected<LayerExpectation> {
@@ -402,6 +420,8 @@ expectLayer(Operation *op, ArrayRef<const LayerOperand *> operands) {
   }();
   if (!result || !result->exact.isFloat())
     return result;
+  if (llvm::Error error = addUnseen(op, operands, *result))
+    return std::move(error);
   auto elementType = [](Value value) {
     return cast<RankedTensorType>(value.getType()).getElementType();
   };

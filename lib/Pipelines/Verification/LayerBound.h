@@ -34,6 +34,9 @@ struct LayerOperand {
   /// How far each element may be from `values` once a product has fetched it;
   /// empty if not encoded.
   std::vector<double> fetchError;
+  /// How far each element of a feature map that is reduced on its way from PSUM
+  /// may be from `values`; empty if memory holds the tensor.
+  std::vector<double> unseen;
   /// Largest step of the integers that a product fetches; 0 if not encoded.
   double grid = 0;
   /// Elements that operand fetch limits: outside of every guarantee.

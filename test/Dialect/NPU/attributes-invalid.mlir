@@ -233,3 +233,33 @@ func.func @incomplete(%x: tensor<2x16xf32>, %i: tensor<3x1xi64>) {
 // expected-error@+1 {{attribute 'npu.banks_apart' must be a unit attribute, found 1 : i64}}
 module attributes {npu.banks_apart = 1} {
 }
+
+// -----
+
+!x = tensor<1x4x4x4x!bfp.block<mantissa = 8, block = 16, range = 7, axis = 1>>
+!w = tensor<4x4x1x1x!bfp.block<mantissa = 8, block = 16, range = 7, axis = 1>>
+func.func @pe_conv_c11_map(%x: !x, %w: !w) {
+  // expected-error@+1 {{pools a map of shape 1x4x3x4, expected 1x4x4x4}}
+  %0 = npu.pe.conv(%x, %w) {pooling = #npu.pooling<kind = "max", kernel = [2, 2], strides = [2, 2], pads = [0, 0, 0, 0], dilations = [1, 1], include_pad = false, map = tensor<1x4x3x4xf32>>, strides = array<i64: 1, 1>, pads = array<i64: 0, 0, 0, 0>, dilations = array<i64: 1, 1>, group = 1 : i64, function = "copy", alpha = 0.0 : f32, beta = 0.0 : f32} : (!x, !w) -> tensor<1x4x2x2xf32>
+  return
+}
+
+// -----
+
+!x = tensor<1x4x4x4x!bfp.block<mantissa = 8, block = 16, range = 7, axis = 1>>
+!w = tensor<4x4x1x1x!bfp.block<mantissa = 8, block = 16, range = 7, axis = 1>>
+func.func @pe_conv_c11_result(%x: !x, %w: !w) {
+  // expected-error@+1 {{result has shape 1x4x4x4, expected windows of 2x2}}
+  %0 = npu.pe.conv(%x, %w) {pooling = #npu.pooling<kind = "max", kernel = [2, 2], strides = [2, 2], pads = [0, 0, 0, 0], dilations = [1, 1], include_pad = false, map = tensor<1x4x4x4xf32>>, strides = array<i64: 1, 1>, pads = array<i64: 0, 0, 0, 0>, dilations = array<i64: 1, 1>, group = 1 : i64, function = "copy", alpha = 0.0 : f32, beta = 0.0 : f32} : (!x, !w) -> tensor<1x4x4x4xf32>
+  return
+}
+
+// -----
+
+!x = tensor<1x4x4x4x!bfp.block<mantissa = 8, block = 16, range = 7, axis = 1>>
+!w = tensor<4x4x1x1x!bfp.block<mantissa = 8, block = 16, range = 7, axis = 1>>
+func.func @pe_conv_c11_kind(%x: !x, %w: !w) {
+  // expected-error@+1 {{expected a maximum or average over two dimensions of a convolution with stationary weights}}
+  %0 = npu.pe.conv(%x, %w) {pooling = #npu.pooling<kind = "sum", kernel = [2, 2], strides = [2, 2], pads = [0, 0, 0, 0], dilations = [1, 1], include_pad = false, map = tensor<1x4x4x4xf32>>, strides = array<i64: 1, 1>, pads = array<i64: 0, 0, 0, 0>, dilations = array<i64: 1, 1>, group = 1 : i64, function = "copy", alpha = 0.0 : f32, beta = 0.0 : f32} : (!x, !w) -> tensor<1x4x2x2xf32>
+  return
+}

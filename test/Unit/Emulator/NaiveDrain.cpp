@@ -3,6 +3,7 @@
 // The drain, one sum at a time: what a lane adds, multiplies and rounds.
 
 #include "NaiveMachine.h"
+#include "ashlar/Isa/PooledDrain.h"
 #include "ashlar/Numerics/Function.h"
 #include "ashlar/Support/ElementType.h"
 
@@ -172,6 +173,42 @@ float NaiveMachine::epilogue(const isa::ActDrain &op, const Tensor &res,
     v = numerics::apply(BinaryFunction::Add, v, load(res, lane, index));
   return numerics::apply(static_cast<numerics::Function>(op.function), v,
                          op.alphaFromParam ? number(3) : op.alpha, op.beta);
+}
+
+/// A value that is stored and loaded again.
+float NaiveMachine::stored(ElemType type, float value) {
+  const Tensor cell{type, 0, 0, 0, 0, {0, 0, 0}, false};
+  const int64_t first[3] = {0, 0, 0};
+  const std::vector<uint8_t> before(sb.begin(), sb.begin() + 8);
+  store(cell, 0, first, value);
+  value = load(cell, 0, first);
+  std::copy(before.begin(), before.end(), sb.begin());
+  return value;
+}
+
+std::vector<float> NaiveMachine::entriesOf(const isa::VecDrain &op,
+                                           uint64_t column) {
+  const isa::ActDrain drain = isa::entriesDrain(op);
+  auto scale = [&](unsigned r) { return xr[r] == cleared ? -142 : xr[r]; };
+  std::vector<float> values;
+  for (int64_t y = 0; y < op.inH; ++y)
+    for (int64_t x = 0; x < op.inW; ++x) {
+      const int64_t index[3] = {0, y, x};
+      const int64_t acc = sumOf(drain, column, index);
+      if (op.mode == isa::DrainMode::Int) {
+        values.push_back(
+            static_cast<float>(drainInteger(drain, column, 0, acc)));
+        continue;
+      }
+      const int exponent =
+          scale(op.xrA) + scale(op.xrS) + op.shift +
+          (op.hasExp ? static_cast<int>(parameter(drain, column, 0, 2)) : 0);
+      const float v =
+          epilogue(drain, {}, column, index, 0,
+                   std::ldexp(static_cast<long double>(acc), exponent));
+      values.push_back(op.srcType == ElemType::Bfp ? v : stored(op.srcType, v));
+    }
+  return values;
 }
 
 void NaiveMachine::drainPart(const isa::ActDrain &op) {

@@ -71,6 +71,7 @@ private:
   void run(const isa::ActDrain &op);
   void run(const isa::VecMap &op);
   void run(const isa::VecPool &op);
+  void run(const isa::VecDrain &op);
   void run(const isa::VecReduce &op);
   void run(const isa::VecReduceChannels &op);
   void run(const isa::VecStat &op);
@@ -112,6 +113,9 @@ private:
   long double alignedSum(const isa::ActDrain &op, const Tensor &res,
                          uint64_t lane, const int64_t index[3], int64_t step,
                          int64_t acc, int exponent) const;
+  float stored(isa::ElemType type, float value);
+  /// Values of the entries of a column, before any is rounded with others.
+  std::vector<float> entriesOf(const isa::VecDrain &op, uint64_t column);
   float epilogue(const isa::ActDrain &op, const Tensor &res, uint64_t lane,
                  const int64_t index[3], int64_t step, long double sum) const;
 

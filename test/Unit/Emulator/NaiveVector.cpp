@@ -3,6 +3,7 @@
 // The vector unit of the naive machine, one element at a time.
 
 #include "NaiveMachine.h"
+#include "ashlar/Numerics/Encode.h"
 #include "ashlar/Numerics/Function.h"
 #include "ashlar/Support/ElementType.h"
 #include "ashlar/Support/Half.h"
@@ -227,6 +228,61 @@ void NaiveMachine::run(const isa::VecPool &op) {
           result[channel].push_back(sum);
         }
   finishFloats(op, dst, count, result);
+}
+
+/// What a window of `at(position)` reduces to; positions outside have no value.
+template <typename At>
+static float reduceWindow(const isa::VecDrain &op, int64_t h, int64_t w,
+                          At at) {
+  const bool most = op.kind == isa::PoolKind::Max;
+  const auto step = most ? numerics::Reduction::Max : numerics::Reduction::Sum;
+  float sum = numerics::reduceInit(step);
+  uint64_t counted = 0;
+  for (int64_t j = 0; j < op.kH; ++j)
+    for (int64_t k = 0; k < op.kW; ++k) {
+      const int64_t y = h * op.sH - op.pH + j * op.dH;
+      const int64_t x = w * op.sW - op.pW + k * op.dW;
+      counted += y >= op.cloH && y < op.chiH && x >= op.cloW && x < op.chiW;
+      if (y >= 0 && y < op.inH && x >= 0 && x < op.inW)
+        sum = numerics::reduceStep(step, sum, at(y * op.inW + x));
+    }
+  return op.kind == isa::PoolKind::Avg
+             ? numerics::apply(numerics::BinaryFunction::Div, sum,
+                               static_cast<float>(counted))
+             : sum;
+}
+
+void NaiveMachine::run(const isa::VecDrain &op) {
+  std::vector<std::vector<float>> values;
+  for (uint64_t column = 0; column < op.cols; ++column)
+    values.push_back(entriesOf(op, column));
+  const uint64_t entries = values.front().size();
+  for (uint64_t first = 0; op.srcType == ElemType::Bfp && first < op.cols;
+       first += op.srcBlock)
+    for (uint64_t k = 0; k < entries; ++k) {
+      std::vector<float> block;
+      for (uint64_t c = first; c < op.cols && c < first + op.srcBlock; ++c)
+        block.push_back(values[c][k]);
+      std::vector<int16_t> words(block.size());
+      numerics::EncodeCounters counters;
+      const int8_t cell = numerics::encodeBlock(
+          llvm::ArrayRef<float>(block), int(op.srcMantissa), words, counters);
+      for (size_t i = 0; i < words.size(); ++i)
+        values[first + i][k] =
+            numerics::decode(words[i], cell, int(op.srcMantissa));
+    }
+  Tensor dst{op.dstType, op.dstMantissa,
+             op.dstPart, op.dstOffset,
+             0,          {0, op.dstStrideH, op.dstStrideW},
+             false};
+  const uint64_t count[3] = {1, op.outH, op.outW};
+  std::vector<std::vector<float>> result(op.cols);
+  for (uint64_t column = 0; column < op.cols; ++column)
+    for (int64_t h = 0; h < op.outH; ++h)
+      for (int64_t w = 0; w < op.outW; ++w)
+        result[column].push_back(reduceWindow(
+            op, h, w, [&](int64_t k) { return values[column][k]; }));
+  finish(dst, count, result, op.dstBlock, op.dstXr, op.dstXrClear);
 }
 
 /// A whole reduction over values in order.

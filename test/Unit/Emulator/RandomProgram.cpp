@@ -229,60 +229,6 @@ void Generator::quantise(isa::VecMap &op) {
   op.zero = static_cast<int32_t>(between(-128, 255));
 }
 
-Instruction Generator::pool() {
-  isa::VecPool op;
-  op.kind = static_cast<isa::PoolKind>(between(0, 2));
-  op.channels = static_cast<uint32_t>(between(1, 17));
-  op.srcType = type();
-  op.srcMantissa = mantissa();
-  op.srcOffset = offset();
-  op.inD = static_cast<int32_t>(between(1, 2));
-  op.inH = static_cast<int32_t>(between(1, 8));
-  op.inW = static_cast<int32_t>(between(1, 12));
-  const auto size = static_cast<int32_t>(bytes(op.srcType, op.srcMantissa));
-  op.srcStrideW = size * static_cast<int32_t>(between(1, 2));
-  op.srcStrideH = op.srcStrideW * op.inW;
-  op.srcStrideD = op.srcStrideH * op.inH;
-  op.srcTileStride = op.srcStrideD * op.inD;
-  auto small = [&](int64_t most) {
-    return static_cast<uint32_t>(between(1, most));
-  };
-  op.outD = small(2);
-  op.outH = small(5);
-  op.outW = small(7);
-  op.kD = small(2);
-  op.kH = small(3);
-  op.kW = small(3);
-  op.sD = small(2);
-  op.sH = small(3);
-  op.sW = small(3);
-  op.dD = small(2);
-  op.dH = small(2);
-  op.dW = small(2);
-  op.pD = static_cast<int32_t>(between(-1, 1));
-  op.pH = static_cast<int32_t>(between(-2, 2));
-  op.pW = static_cast<int32_t>(between(-2, 2));
-  op.cloH = static_cast<int32_t>(between(-2, 0));
-  op.cloW = static_cast<int32_t>(between(-2, 0));
-  op.chiD = op.inD;
-  op.chiH = op.inH + static_cast<int32_t>(between(0, 1));
-  op.chiW = op.inW + static_cast<int32_t>(between(0, 1));
-  op.dstType = type();
-  op.dstMantissa = mantissa();
-  op.dstBlock = block();
-  op.dstOffset = offset();
-  op.dstXr = xr();
-  encodeTarget(op, 30, true);
-  int32_t stride[3];
-  strides({{op.outD, op.outH, op.outW}}, bytes(op.dstType, op.dstMantissa),
-          stride);
-  op.dstStrideD = stride[0];
-  op.dstStrideH = stride[1];
-  op.dstStrideW = stride[2];
-  op.dstTileStride = stride[0] * static_cast<int32_t>(op.outD);
-  return op;
-}
-
 Instruction Generator::reduce() {
   isa::VecReduce op;
   op.kind = static_cast<isa::ReduceKind>(between(0, 8));
@@ -564,6 +510,13 @@ std::vector<Instruction> Generator::array() {
     op.accumulate = true;
     code.push_back(op);
   }
-  code.push_back(drain);
+  const bool pools =
+      drain.n0 == 1 && drain.psumStride2 == 1 && !drain.resMode &&
+      !drain.biasAligned && !drain.paramAlongSteps && drain.groupLanes == 0 &&
+      (drain.mode == isa::DrainMode::F32 || drain.mode == isa::DrainMode::Int);
+  if (pools && chance(60))
+    code.push_back(pooledDrain(drain));
+  else
+    code.push_back(drain);
   return code;
 }

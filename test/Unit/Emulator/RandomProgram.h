@@ -19,6 +19,7 @@ public:
       : random(seed) {
     machine = llvm::cantFail(machine::load(name));
     machine.sb.bytesPerPartition = 8192;
+    machine.vec.psumLanes = machine.act.lanes;
   }
 
   machine::Description machine;
@@ -107,6 +108,7 @@ private:
   void arrayEpilogue(isa::ActDrain &drain, const isa::PeMatmul &op);
   void arrayResidual(isa::ActDrain &drain, const isa::PeMatmul &op);
   void alongSteps(isa::ActDrain &drain);
+  isa::VecDrain pooledDrain(const isa::ActDrain &drain);
   isa::ElemType operandType(isa::OperandMode mode);
   /// The parts of `windows`.
   isa::PeLoad windowLoad(uint32_t cols);

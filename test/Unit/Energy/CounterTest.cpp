@@ -178,6 +178,23 @@ TEST(Counter, PoolsReadValidTaps) {
                                             {"vec.cheap", 10 * 96}}));
 }
 
+TEST(Counter, PooledDrain) {
+  isa::VecDrain op;
+  op.kind = isa::PoolKind::Max;
+  op.cols = 10, op.inH = op.inW = 4, op.psumStride = 4;
+  op.outH = op.outW = 2, op.kH = op.kW = op.sH = op.sW = 2;
+  op.srcType = op.dstType = isa::ElemType::F32;
+  op.dstStrideH = 8, op.dstStrideW = 4;
+  op.function = isa::Function::Relu, op.hasBias = true;
+  // Windows that do not overlap read every entry once.
+  EXPECT_EQ(nonZero(countAll({op})), (Found{{"psum.read", 10 * 16 * 8},
+                                            {"act.cheap", 10 * 16 * 2},
+                                            {"sb.read", 10 * 16},
+                                            {"sb.write", 10 * 4 * 4},
+                                            {"vec.cheap", 10 * 16},
+                                            {"xr.read", 4}}));
+}
+
 TEST(Counter, SparseCluster) {
   isa::DmaTile tile;
   tile.channels = 8, tile.type = isa::ElemType::Bfp, tile.mantissa = 8;

@@ -18,6 +18,7 @@ struct LayoutEntry {
 constexpr LayoutEntry layout[] = {
 #include "Layout.inc"
 #include "LayoutDma.inc"
+#include "LayoutDrain.inc"
 };
 
 std::string textOf(llvm::Error error) {

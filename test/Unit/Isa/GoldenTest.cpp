@@ -117,6 +117,7 @@ TEST(Golden, Headers) {
   EXPECT_EQ(header(ActDrain()), 0x0d00000000000630u);
   EXPECT_EQ(header(VecMap()), 0x1200000000000740u);
   EXPECT_EQ(header(VecPool()), 0x0e00000000000741u);
+  EXPECT_EQ(header(VecDrain()), 0x0c00000000000747u);
   EXPECT_EQ(header(VecReduce()), 0x0900000000000742u);
   EXPECT_EQ(header(VecReduceChannels()), 0x0800000000000743u);
   EXPECT_EQ(header(VecGather()), 0x0c00000000000744u);

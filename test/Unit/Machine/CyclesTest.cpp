@@ -246,6 +246,32 @@ TEST(Cycles, DrainAndVecExamples) {
   EXPECT_EQ(vecSelect(m, 16), (Timing{24, 56, 0}));
 }
 
+TEST(Cycles, PoolsThatDrainPsum) {
+  Description m = llvm::cantFail(load("a1"));
+  m.vec.psumLanes = 64;
+  // 2 x 2 by 2: every entry once, a column per lane.
+  PoolShape shape{{1, 8, 56}, {1, 4, 28}, {1, 2, 2}};
+  auto cycles = [&](VecCost function, uint64_t columns) {
+    return vecDrain(m, PoolKind::Max, VecStore::Same, function, columns, shape)
+        .issue;
+  };
+  EXPECT_EQ(pooledEntries(PoolKind::Max, shape), 448u);
+  EXPECT_EQ(cycles(VecCost::Cheap, 64), 448u);
+  // The function is the slowest stage, PSUM's width the next one.
+  EXPECT_EQ(cycles(VecCost::Expensive, 64), 4 * 448u);
+  m.psum.readBytesPerCycle = 256;
+  EXPECT_EQ(cycles(VecCost::Cheap, 64), 2 * 448u);
+  m.vec.psumLanes = 16;
+  EXPECT_EQ(cycles(VecCost::Cheap, 64), 4 * 448u);
+  // 3 x 3 by 1, axis by axis: the first pass reads three taps of all rows.
+  shape = {{1, 8, 20}, {1, 6, 18}, {1, 3, 3}};
+  EXPECT_EQ(pooledEntries(PoolKind::Max, shape), 8 * 18 * 3u);
+  EXPECT_EQ(pooledEntries(PoolKind::Average, shape), 6 * 18 * 9u);
+  const Timing timing = vecDrain(m, PoolKind::Average, VecStore::Encode,
+                                 VecCost::Cheap, 1, shape);
+  EXPECT_EQ(timing.complete - timing.issue, m.vec.latency + m.act.latency);
+}
+
 TEST(Cycles, EveryOperationHasAClass) {
   for (const char *name : {"copy",        "neg",       "abs",
                            "sqrt",        "exp",       "log",

@@ -67,5 +67,35 @@ TEST(WindowsTest, LanesStayTogether) {
   EXPECT_EQ(count(true), 1);
 }
 
+TEST(WindowsTest, RowsOfReducedResultsHaveTheirSumsAtATime) {
+  // Every row of results has its windows' rows, whatever the padding, and no
+  // sums take more entries than there are.
+  for (int64_t in = 1; in <= 24; ++in)
+    for (int64_t kernel = 1; kernel <= 4; ++kernel)
+      for (int64_t step = 1; step <= kernel; ++step)
+        for (int64_t pad = 0; 2 * pad <= kernel; ++pad) {
+          PoolAxis rows;
+          rows.in = in, rows.kernel = kernel, rows.step = step, rows.pad = pad;
+          rows.out = (in + 2 * pad - kernel) / step + 1;
+          if (in + 2 * pad < kernel || pooledRows(rows, 6, 40) == 0)
+            continue;
+          int64_t next = 0;
+          forEachPooledWindow(1, rows, 6, 40, [&](const Window &window) {
+            EXPECT_EQ(window.firstResult, next);
+            next += window.results;
+            EXPECT_LE(window.positions(), 40);
+            const int64_t first = window.firstResult * step - pad;
+            const int64_t end = (next - 1) * step - pad + kernel;
+            EXPECT_LE(window.start[2], std::max<int64_t>(first, 0));
+            EXPECT_GE(window.start[2] + window.size[2], std::min(end, in));
+          });
+          EXPECT_EQ(next, rows.out);
+        }
+  PoolAxis high;
+  high.in = 30, high.out = 10, high.kernel = high.step = 3;
+  EXPECT_EQ(pooledRows(high, 20, 59), 0); // three rows of 20 are 60
+  EXPECT_EQ(pooledRows(high, 20, 60), 1);
+}
+
 } // namespace
 } // namespace ashlar::partition

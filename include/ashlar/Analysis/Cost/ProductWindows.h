@@ -8,6 +8,7 @@
 
 #include "ashlar/Analysis/Layout/Lanes.h"
 #include "ashlar/Machine/Description.h"
+#include "ashlar/Partition/PoolAxis.h"
 #include "dialects/NPU/NPUDialect.h"
 
 #include <cstdint>
@@ -20,6 +21,14 @@ namespace ashlar::analysis {
 /// result.
 int64_t windowEntries(npu::PeConvOp conv, const Lanes &lanes,
                       const Lanes &result, const machine::Description &machine);
+
+/// Entries of PSUM that sums wait in until a drain reduces their windows: half
+/// of it, while the other half is drained.
+int64_t pooledEntries(const machine::Description &machine);
+
+/// Axis \p i, 0 the rows and 1 the columns, of the windows that the drain of
+/// \p conv reduces.
+partition::PoolAxis pooledAxis(npu::PeConvOp conv, int64_t i);
 
 } // namespace ashlar::analysis
 

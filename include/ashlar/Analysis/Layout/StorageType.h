@@ -66,6 +66,8 @@ std::optional<StorageType> storageOf(mlir::Type elementType);
 /// The storage type of a tensor's elements, which must have one (checked by the
 /// entry verifier of the assign phase).
 StorageType storageOf(mlir::Value value);
+/// Of the elements of a tensor that is never stored.
+StorageType storageOf(mlir::RankedTensorType type);
 
 /// Shape of a ranked tensor value.
 llvm::ArrayRef<int64_t> shapeOf(mlir::Value value);

@@ -47,6 +47,9 @@ inline constexpr llvm::StringLiteral kLanesDecisionAttr =
 /// Decision of pack-rows on a convolution.
 inline constexpr llvm::StringLiteral kRowsDecisionAttr = "ashlar.decision.rows";
 
+/// Decision of pool-in-drain on a convolution.
+inline constexpr llvm::StringLiteral kPoolDecisionAttr = "ashlar.decision.pool";
+
 /// Decision of spread-maps on an operation.
 inline constexpr llvm::StringLiteral kSpreadDecisionAttr =
     "ashlar.decision.spread";

@@ -284,6 +284,36 @@ def PackRows : Pass<"ashlar-npu-pack-rows", "::mlir::ModuleOp"> {
     Statistic<"numPacked", "packed", "convolutions with several rows in a step">];
 }
 
+def PoolInDrain : Pass<"ashlar-npu-pool-in-drain", "::mlir::ModuleOp"> {
+  let summary = "drain products through the windows of the pool behind them";
+  let description = [{
+    A pool that alone reads a convolution of the array can take the sums from
+    PSUM: `vec.drain` applies the epilogue, rounds every value as the drain would
+    have stored it, and reduces the windows (`pooling` of `npu.pe.conv`). No bit
+    changes; the map is neither stored nor read again, ACT has nothing to do, and
+    the vector unit waits for whole rows of results only. In return the vector
+    unit applies the epilogue, rows of sums between two groups of rows of results
+    are summed up twice, rows are not packed, and PSUM is busy for as long as the windows take.
+
+    With mode `auto` the drain reduces windows where that takes fewer predicted
+    cycles, with `eager` where it takes at most a thirty-second more, with `on`
+    wherever it can. It can not: without `vec.psum_lanes`; with
+    another reader of the map, a residual, an integer epilogue, lanes, stationary
+    activations or a scale policy that watches the map; if the
+    sums of one row of results exceed half of PSUM; if the drain cannot form the
+    blocks of both; if windows are further apart than they are high.
+
+    The machine is read from the module attribute `npu.target`.
+  }];
+  let options = [
+    Option<"mode", "mode", "std::string", /*default=*/"\"auto\"",
+           "auto, eager, on or off">,
+    Option<"reason", "reason", "std::string", /*default=*/"\"\"",
+           "with off: why, for the decision of each pool; empty: no decision">];
+  let statistics = [
+    Statistic<"numPooled", "pooled", "pools that drain PSUM">];
+}
+
 def ReadWindows : Pass<"ashlar-npu-read-windows", "::mlir::ModuleOp"> {
   let summary = "read windows that reach over an end where their operand lies";
   let description = [{

@@ -14,6 +14,7 @@
 #include "ashlar/Analysis/Cost/MovementQueues.h"
 #include "ashlar/Analysis/Layout/MoveView.h"
 #include "ashlar/Machine/Cycles.h"
+#include "ashlar/Partition/PoolAxis.h"
 #include "dialects/NPU/NPUDialect.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/MathExtras.h"
@@ -23,6 +24,9 @@
 using namespace mlir;
 
 namespace ashlar::codegen {
+
+using partition::PoolAxis;
+
 namespace {
 
 /// Bands of a pool at most, and latencies of the vector unit that one is worth.
@@ -30,35 +34,6 @@ constexpr int64_t kMostBands = 28, kBandLatencies = 4;
 
 /// Largest step and dilation of an instruction.
 constexpr int64_t kMostStep = 4095;
-
-/// One windowed axis of a pooling tile, relative to the staged region.
-struct PoolAxis {
-  int64_t in = 1, out = 1, kernel = 1, step = 1, dilation = 1, pad = 0;
-  int64_t countLow = 0, countHigh = 1;
-  int64_t sourceStride = 0, resultStride = 0;
-
-  /// The results [first, first + count) of this axis. `start` becomes the
-  /// index of the first input they hold.
-  PoolAxis part(int64_t first, int64_t count, int64_t &start) const {
-    PoolAxis result = *this;
-    int64_t begin = first * step - pad;
-    int64_t end = begin + (count - 1) * step + (kernel - 1) * dilation + 1;
-    start = std::clamp<int64_t>(begin, 0, in - 1);
-    result.in = std::clamp<int64_t>(end, start + 1, in) - start;
-    result.out = count;
-    result.pad = start - begin;
-    result.countLow -= start;
-    result.countHigh -= start;
-    return result;
-  }
-  /// Results whose windows lie in the input, [first, last).
-  std::pair<int64_t, int64_t> interior() const {
-    int64_t first = llvm::divideCeil(pad, step);
-    int64_t reach = in + pad - (kernel - 1) * dilation - 1;
-    int64_t last = reach < 0 ? 0 : std::min(reach / step + 1, out);
-    return {std::min(first, last), last};
-  }
-};
 
 PoolAxis poolAxis(npu::VecPoolOp pool, const TileContext &tile, int64_t axis,
                   int64_t spatial) {

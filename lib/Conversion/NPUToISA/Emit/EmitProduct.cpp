@@ -5,14 +5,11 @@
 // tile once, stream all positions through it, and drain (docs/Machine.md, PE
 // array and ACT). While one half of the PSUM banks drains, the other fills.
 
-#include "../Generator.h"
-#include "../ProductGeometry.h"
+#include "ProductEmitter.h"
 #include "Streams.h"
 
-#include "ashlar/Analysis/Cost/ProductWindows.h"
 #include "ashlar/Machine/Cycles.h"
 #include "ashlar/Numerics/Function.h"
-#include "dialects/NPU/NPUDialect.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
@@ -24,15 +21,6 @@ using analysis::StationaryTile;
 using analysis::storageOf;
 
 namespace {
-
-/// The part of a window that belongs to one lane of a folded result or
-/// residual: every Ws-th position of a row.
-struct DrainLane {
-  int64_t first = 0; ///< within the window
-  int64_t count = 0;
-  int64_t step = 1;
-  int64_t lane = 0;
-};
 
 /// The whole window, or its lanes.
 llvm::SmallVector<DrainLane, 4> drainLanes(const Window &window,
@@ -58,67 +46,9 @@ void setOperand(Instruction &instruction, const analysis::StorageType &type) {
   instruction.range = type.format.range;
 }
 
-using Piece = ProductGeometry::Piece;
-
-class ProductEmitter {
-public:
-  ProductEmitter(Generator &generator, const TileContext &tile,
-                 const ProductGeometry &geometry)
-      : generator(generator), machine(generator.machine), tile(tile),
-        whole(geometry), geometry(&geometry),
-        firstOutput(tile.model->outputAxis < 0
-                        ? 0
-                        : tile.out.start[tile.model->outputAxis]),
-        entries(static_cast<int64_t>(machine.psum.entriesPerBank)) {
-    if (auto conv = dyn_cast<npu::PeConvOp>(tile.op)) {
-      // Tiles of an operation are many; all of it decides.
-      auto [known, isNew] =
-          generator.windowEntries.try_emplace(tile.op, entries);
-      if (isNew)
-        known->second = analysis::windowEntries(conv, geometry.xLanes,
-                                                geometry.yLanes, machine);
-      entries = known->second;
-    }
-  }
-
-  llvm::Error run();
-
-private:
-  std::pair<size_t, size_t> columnsOfTile(size_t product) const;
-  llvm::Error emitWhole(size_t product, size_t index, bool last);
-  llvm::Error emitParts(size_t product, size_t first, size_t count);
-  void emitColumn(const ColumnTile &column, const ChunkPlace &place, bool last);
-  llvm::Error emitPart(size_t product, size_t index,
-                       llvm::ArrayRef<Piece> pieces);
-  bool needsTerms(llvm::ArrayRef<ColumnTile> parts) const;
-  bool keepsPace(const ColumnTile &column) const;
-  size_t groupWindows() const;
-  std::vector<Piece> placeInBanks(llvm::ArrayRef<Window> windows);
-  void emitLoad(const ColumnTile &column, size_t index,
-                const ChunkPlace &place);
-  void emitMatmul(const ColumnTile &column, size_t index, const Window &window,
-                  int64_t psum);
-  void emitDrain(const ColumnTile &column, const Window &window, int64_t psum,
-                 const ChunkPlace &place);
-  void emitDrainLane(const ColumnTile &column, const Window &window,
-                     const DrainLane &lane, int64_t psum,
-                     const ChunkPlace &place);
-  void setDrainTargets(isa::ActDrain &drain, const ColumnTile &column,
-                       const Window &window, const DrainLane &lane);
-
-  Generator &generator;
-  const machine::Description &machine;
-  const TileContext &tile;
-  const ProductGeometry &whole;
-  const ProductGeometry *geometry; ///< of the batch being emitted
-  int64_t firstOutput;             ///< of the tile
-  int64_t entries;                 ///< of a bank that whole columns take
-  bool drains = false;             ///< some sums have been drained
-  bool statesTerms = false; ///< loads of this column say how many cells count
-  size_t group = 0;         ///< counts PSUM groups, for the choice of banks
-};
-
 bool ends(const ColumnTile &column) { return column.ends; }
+
+} // namespace
 
 llvm::Error ProductEmitter::run() {
   size_t product = generator.streamedProduct(tile.op);
@@ -177,7 +107,7 @@ llvm::Error ProductEmitter::emitParts(size_t product, size_t first,
   geometry = &whole;
   statesTerms = needsTerms(parts);
   int64_t bankEntries = machine.psum.entriesPerBank;
-  std::vector<Window> windows = geometry->windows(bankEntries);
+  std::vector<Window> windows = windowsOf(bankEntries);
   for (size_t at = 0; at < windows.size(); at += groupWindows()) {
     size_t end = std::min(at + groupWindows(), windows.size());
     std::vector<Piece> pieces =
@@ -233,15 +163,21 @@ bool ProductEmitter::keepsPace(const ColumnTile &column) const {
          machine::pePasses(machine, x.digitBits(), w.digitBits()) == 1;
 }
 
+/// Windows of at most `most` entries; those of pooled rows take half of PSUM.
+std::vector<Window> ProductEmitter::windowsOf(int64_t most) const {
+  return geometry->pooled ? geometry->pooledWindows() : geometry->windows(most);
+}
+
 /// Windows that are summed up at a time: those of half of the PSUM banks.
 size_t ProductEmitter::groupWindows() const {
-  return std::max<size_t>(machine.psum.banks / 2, 1);
+  return geometry->pooled ? 1 : std::max<size_t>(machine.psum.banks / 2, 1);
 }
 
 /// Gives each window a bank of the half that does not drain.
-std::vector<Piece>
+std::vector<ProductEmitter::Piece>
 ProductEmitter::placeInBanks(llvm::ArrayRef<Window> windows) {
-  size_t bank = machine.psum.banks >= 2 ? group++ % 2 * groupWindows() : 0;
+  size_t bank =
+      machine.psum.banks >= 2 ? group++ % 2 * (machine.psum.banks / 2) : 0;
   std::vector<Piece> pieces;
   for (const Window &window : windows)
     pieces.push_back(
@@ -257,7 +193,7 @@ ProductEmitter::placeInBanks(llvm::ArrayRef<Window> windows) {
 void ProductEmitter::emitColumn(const ColumnTile &column,
                                 const ChunkPlace &place, bool last) {
   const size_t perGroup = groupWindows();
-  std::vector<Window> windows = geometry->windows(entries);
+  std::vector<Window> windows = windowsOf(entries);
   statesTerms = needsTerms(column);
   const bool small = keepsPace(column);
   for (size_t first = 0; first < windows.size(); first += perGroup) {
@@ -281,7 +217,8 @@ void ProductEmitter::emitColumn(const ColumnTile &column,
     generator.builder.emit(isa::PeSwap{});
     for (const Piece &piece : pieces)
       emitMatmul(column, end, piece.window, piece.psum);
-    for (const Piece &piece : pieces)
+    // Windows of results reach over the pieces of a stream.
+    for (const Piece &piece : geometry->pooled ? whole : pieces)
       emitDrain(column, piece.window, piece.psum, place);
   }
 }
@@ -376,6 +313,8 @@ void ProductEmitter::emitMatmul(const ColumnTile &column, size_t index,
 
 void ProductEmitter::emitDrain(const ColumnTile &column, const Window &window,
                                int64_t psum, const ChunkPlace &place) {
+  if (geometry->pooled)
+    return emitPooled(column, window, psum, place);
   int64_t lanes =
       std::max(geometry->yLanes.count, geometry->residualLanes.count);
   for (const DrainLane &lane : drainLanes(window, lanes))
@@ -451,8 +390,6 @@ void ProductEmitter::emitDrainLane(const ColumnTile &column,
                column.firstOutput == 0 && window.start[0] == 0, drain);
   generator.builder.emit(drain);
 }
-
-} // namespace
 
 void setEpilogue(Operation *op, isa::ActDrain &drain) {
   auto read = [&](auto product) {

@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// vec.drain: entries of PSUM through the epilogue, rounded as a drain would
+// store them, and reduced over windows as vec.pool would reduce what it stored.
+
+#include "Drain.h"
+#include "ashlar/Isa/PooledDrain.h"
+#include "ashlar/Numerics/Encode.h"
+
+using namespace ashlar;
+using namespace ashlar::emulator;
+using isa::ElemType;
+using isa::PoolKind;
+
+namespace {
+
+/// One dimension of the window.
+struct WindowAxis {
+  int64_t in, out, kernel, step, dilation, pad, countLow, countHigh;
+
+  int64_t coordinate(int64_t o, int64_t k) const {
+    return o * step - pad + k * dilation;
+  }
+  int64_t counted(int64_t o) const {
+    int64_t n = 0;
+    for (int64_t k = 0; k < kernel; ++k)
+      n += coordinate(o, k) >= countLow && coordinate(o, k) < countHigh;
+    return n;
+  }
+  /// The first result whose position k is inside the entries, and their number.
+  std::pair<int64_t, int64_t> results(int64_t k) const {
+    const int64_t shift = k * dilation - pad; // 0 <= o*step + shift < in
+    const int64_t begin = shift >= 0 ? 0 : (-shift + step - 1) / step;
+    const int64_t end =
+        in - shift <= 0 ? 0 : std::min(out, (in - shift - 1) / step + 1);
+    return {begin, std::max<int64_t>(end - begin, 0)};
+  }
+};
+
+/// One instruction with the values of its entries, lane by lane.
+struct PooledDrain {
+  Engine &engine;
+  const isa::VecDrain &op;
+  WindowAxis h, w;
+  numerics::Reduction step;
+  std::vector<float> values = {};
+
+  uint64_t entries() const { return uint64_t(op.inH) * op.inW; }
+  float *rowOf(uint64_t lane) { return values.data() + lane * entries(); }
+
+  void evaluate(const Drain &drain);
+  template <typename T>
+  void roundBlocks();
+  /// The reduced row oh of a lane.
+  void reduce(uint64_t lane, int64_t oh, float *out) const;
+};
+
+/// The values of all entries as they would be stored.
+void PooledDrain::evaluate(const Drain &drain) {
+  values.resize(op.cols * entries());
+  const bool integers = op.mode == isa::DrainMode::Int;
+  engine.split(op.cols, values.size() * drainCost,
+               [&](uint64_t begin, uint64_t end) {
+                 std::vector<int64_t> row(integers ? entries() : 0);
+                 for (uint64_t lane = begin; lane < end; ++lane) {
+                   float *out = rowOf(lane);
+                   if (!integers) {
+                     drain.floatRow(lane, 0, entries(), out);
+                     roundElements(op.srcType, out, entries());
+                     continue;
+                   }
+                   drain.integers(lane, 0, entries(), row.data());
+                   for (uint64_t k = 0; k < entries(); ++k)
+                     out[k] = numerics::fromSigned(row[k]);
+                 }
+               });
+  if (op.srcType == ElemType::Bfp)
+    op.srcMantissa <= 8 ? roundBlocks<int8_t>() : roundBlocks<int16_t>();
+}
+
+/// Blocks of lanes at each entry, encoded and decoded.
+template <typename T>
+void PooledDrain::roundBlocks() {
+  const uint64_t n = entries(), blocks = llvm::divideCeil(op.cols, op.srcBlock);
+  const auto width = static_cast<int>(op.srcMantissa);
+  engine.split(blocks, values.size() * 2, [&](uint64_t begin, uint64_t end) {
+    numerics::EncodeStats stats;
+    std::vector<T> words(op.srcBlock * n);
+    std::vector<int8_t> cells(n);
+    std::vector<const float *> rows(op.srcBlock);
+    std::vector<T *> mantissas(op.srcBlock);
+    for (uint64_t block = begin; block < end; ++block) {
+      const uint64_t first = block * op.srcBlock;
+      const uint64_t count = std::min<uint64_t>(op.srcBlock, op.cols - first);
+      for (uint64_t i = 0; i < count; ++i) {
+        rows[i] = rowOf(first + i);
+        mantissas[i] = words.data() + i * n;
+      }
+      if constexpr (sizeof(T) == 1)
+        engine.kernels->encode8(rows.data(), count, n, width, mantissas.data(),
+                                cells.data(), &stats);
+      else
+        engine.kernels->encode16(rows.data(), count, n, width, mantissas.data(),
+                                 cells.data(), &stats);
+      for (uint64_t i = 0; i < count; ++i)
+        decodeElements(engine, ElemType::Bfp, op.srcMantissa,
+                       reinterpret_cast<const uint8_t *>(mantissas[i]),
+                       cells.data(), n, rowOf(first + i));
+    }
+    std::lock_guard<std::mutex> lock(engine.mutex);
+    engine.counters.add(stats.counters);
+  });
+}
+
+void PooledDrain::reduce(uint64_t lane, int64_t oh, float *out) const {
+  const auto width = static_cast<uint64_t>(w.out);
+  auto *taken = Scratch::ofThisThread().get<float>(Scratch::RowB, width);
+  std::fill_n(out, width, numerics::reduceInit(step));
+  for (int64_t kh = 0; kh < h.kernel; ++kh) {
+    const int64_t y = h.coordinate(oh, kh);
+    if (y < 0 || y >= h.in)
+      continue;
+    const float *line = values.data() + lane * entries() + y * w.in;
+    for (int64_t kw = 0; kw < w.kernel; ++kw) {
+      const auto [begin, count] = w.results(kw);
+      if (count == 0)
+        continue;
+      const float *from = line + w.coordinate(begin, kw);
+      if (w.step != 1) {
+        engine.kernels->gather32(from, w.step * 4, count, taken);
+        from = taken;
+      }
+      engine.kernels->reduceStep(step, from, count, out + begin);
+    }
+  }
+  if (op.kind != PoolKind::Avg)
+    return;
+  for (int64_t ow = 0; ow < w.out; ++ow)
+    taken[ow] = numerics::fromSigned(h.counted(oh) * w.counted(ow));
+  engine.kernels->binary(numerics::BinaryFunction::Div, out, taken, width, out);
+}
+
+} // namespace
+
+void Engine::execute(const isa::VecDrain &op) {
+  const isa::ActDrain entries = isa::entriesDrain(op);
+  Drain drain{*this, entries, {}, {}, {}};
+  drain.entries = patternOf(operandPsum(entries)).merged();
+  drain.exponent =
+      op.mode == isa::DrainMode::F32
+          ? scaleOf(memory, op.xrA) + scaleOf(memory, op.xrS) + op.shift
+          : 0;
+  batch.flush(*this);
+  PooledDrain pooled{
+      *this,
+      op,
+      {op.inH, op.outH, op.kH, op.sH, op.dH, op.pH, op.cloH, op.chiH},
+      {op.inW, op.outW, op.kW, op.sW, op.dW, op.pW, op.cloW, op.chiW},
+      op.kind == PoolKind::Max ? numerics::Reduction::Max
+                               : numerics::Reduction::Sum};
+  pooled.evaluate(drain);
+  const uint64_t width = op.outW;
+  produceFloats(*this, viewOf(operandDst(op)), encodeTarget(op), op.cols,
+                uint64_t(op.kH) * op.kW + 1,
+                [&](uint64_t lane, uint64_t k0, uint64_t k1, float *out) {
+                  // A chunk of flat results may start and end inside a row.
+                  for (uint64_t k = k0; k < k1;) {
+                    const uint64_t row = k / width, from = k % width;
+                    const uint64_t n = std::min(width - from, k1 - k);
+                    auto *whole = Scratch::ofThisThread().get<float>(
+                        Scratch::Accums, width);
+                    pooled.reduce(lane, static_cast<int64_t>(row), whole);
+                    std::copy_n(whole + from, n, out + (k - k0));
+                    k += n;
+                  }
+                });
+}

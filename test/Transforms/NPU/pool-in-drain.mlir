@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Pools that drain PSUM: which may, which do.
+//
+// RUN: ashlar-opt --ashlar-npu-pool-in-drain=mode=on --split-input-file %s | FileCheck %s
+// RUN: ashlar-opt --ashlar-npu-pool-in-drain=mode=off --split-input-file %s | FileCheck %s --check-prefix=OFF
+// OFF-NOT: npu.pooling
+// OFF-NOT: decision.pool
+
+!x = tensor<1x32x16x16x!bfp.block<mantissa = 8, block = 16, range = 7, axis = 1>>
+!w = tensor<64x32x1x1x!bfp.block<mantissa = 8, block = 16, range = 7, axis = 1>>
+!y = tensor<1x64x16x16x!bfp.block<mantissa = 8, block = 16, range = 7, axis = 1>>
+!p = tensor<1x64x8x8x!bfp.block<mantissa = 8, block = 16, range = 7, axis = 1>>
+module attributes {npu.target = #npu.target<"pooling", base = "a1", vec = {psum_lanes = 64}>} {
+// CHECK-LABEL: func.func @pooled(
+// CHECK: npu.pe.conv({{.*}}ashlar.decision.pool = {alternatives = {"drain-then-pool" = {{[0-9]+}} : i64, "pool-in-drain" = {{[0-9]+}} : i64}, choice = "pool-in-drain"{{.*}}pooling = #npu.pooling<kind = "max", kernel = [2, 2], strides = [2, 2], pads = [0, 0, 0, 0], dilations = [1, 1], include_pad = false, map = tensor<1x64x16x16x!bfp.block<mantissa = 8, block = 16, range = 7, axis = 1>>>
+// CHECK-SAME: -> tensor<1x64x8x8x
+// CHECK-NOT: npu.vec.pool
+func.func @pooled(%x: !x) -> !p {
+  %k = nn.constant dense<1.0> : tensor<64x32x1x1xf32>
+  %w = bfp.encode %k weights : tensor<64x32x1x1xf32> -> !w
+  %y = npu.pe.conv(%x, %w) {layout = #npu.layout<axis = 1>, strides = array<i64: 1, 1>, pads = array<i64: 0, 0, 0, 0>, dilations = array<i64: 1, 1>, group = 1 : i64, function = "relu", alpha = 0.0 : f32, beta = 0.0 : f32} : (!x, !w) -> !y
+  %p = npu.vec.pool "max"(%y) {layout = #npu.layout<axis = 1>, kernel = array<i64: 2, 2>, strides = array<i64: 2, 2>, pads = array<i64: 0, 0, 0, 0>, dilations = array<i64: 1, 1>, count_include_pad = false} : (!y) -> !p
+  return %p : !p
+}
+// Another reader needs the map.
+// CHECK-LABEL: func.func @read_again(
+// CHECK-NOT: npu.pooling
+// CHECK: npu.vec.pool
+func.func @read_again(%x: !x) -> (!p, !y) {
+  %k = nn.constant dense<1.0> : tensor<64x32x1x1xf32>
+  %w = bfp.encode %k weights : tensor<64x32x1x1xf32> -> !w
+  %y = npu.pe.conv(%x, %w) {layout = #npu.layout<axis = 1>, strides = array<i64: 1, 1>, pads = array<i64: 0, 0, 0, 0>, dilations = array<i64: 1, 1>, group = 1 : i64, function = "relu", alpha = 0.0 : f32, beta = 0.0 : f32} : (!x, !w) -> !y
+  %p = npu.vec.pool "max"(%y) {layout = #npu.layout<axis = 1>, kernel = array<i64: 2, 2>, strides = array<i64: 2, 2>, pads = array<i64: 0, 0, 0, 0>, dilations = array<i64: 1, 1>, count_include_pad = false} : (!y) -> !p
+  return %p, %y : !p, !y
+}
+// Sums between windows would never be drained.
+// CHECK-LABEL: func.func @apart(
+// CHECK: npu.vec.pool
+func.func @apart(%x: !x) -> !p {
+  %k = nn.constant dense<1.0> : tensor<64x32x1x1xf32>
+  %w = bfp.encode %k weights : tensor<64x32x1x1xf32> -> !w
+  %y = npu.pe.conv(%x, %w) {layout = #npu.layout<axis = 1>, strides = array<i64: 1, 1>, pads = array<i64: 0, 0, 0, 0>, dilations = array<i64: 1, 1>, group = 1 : i64, function = "relu", alpha = 0.0 : f32, beta = 0.0 : f32} : (!x, !w) -> !y
+  %p = npu.vec.pool "max"(%y) {layout = #npu.layout<axis = 1>, kernel = array<i64: 1, 1>, strides = array<i64: 2, 2>, pads = array<i64: 0, 0, 0, 0>, dilations = array<i64: 1, 1>, count_include_pad = false} : (!y) -> !p
+  return %p : !p
+}
+}
