@@ -17,76 +17,98 @@ def DrainedResults : ISA_Loops<
 def ISA_ActDrainOp : ISA_Op<"ActDrain", "act.drain", 0x30, ["act"]> {
   let summary = "Drain PSUM to SB through the epilogue.";
   let description = [{
-    For every step t over (i0, i1, i2), i2 fastest, and lane c < cols: the entry
-    `PSUM[c][psum + sum i*psumStride]`, as `mode` says; in mode f32 the value is
-    `acc * 2^(XR[xrA] + XR[xrS] + EW[c] + shift)` (a cleared register counts as
-    -142), then * scale[c], + bias[c],
-    + residual, function; stored at `SB[dstPart + c][dstOffset + sum i*dstStride]`.
-    The parameter record of a lane is 16 bytes at `SB[paramPart + c][paramOffset]`:
-    f32 scale, f32 bias, i32 EW, f32 alpha. With `paramAlongSteps` the records
-    follow the steps instead: that of step t, the same for all lanes, is at
-    `SB[paramPart][paramOffset + 16*t]`. Encoded results form blocks of
-    dstBlock lanes from lane 0; the last one may be short. With `cellFromXr` the
-    exponent of every block is `XR[dstXr]`, which is read and not merged;
-    `repair` and `keepOwn` are as in vec.map.
+    For every step t over (i0, i1, i2), i2 fastest, and every lane c < cols, a
+    drain takes the entry `PSUM[c][psum + sum i*psumStride]`, transforms it as
+    `mode` says, and stores it at
+    `SB[dstPart + c][dstOffset + sum i*dstStride]`.
+
+    **Mode f32.** The value is `acc * 2^(XR[xrA] + XR[xrS] + EW[c] + shift)`,
+    where a cleared register counts as -142. Then follow * scale[c], + bias[c],
+    + residual, and the function.
+
+    **Mode block** encodes aligned sums with one rounding: accumulator, aligned
+    bias and aligned residual (encoded), then copy, relu or clip. The limits of
+    clip are rounded to the exponent of the sum.
+
+    **Mode int.** The bias is an i32 added to the accumulator. With `hasScale`
+    the sum is then requantised in these steps:
+
+    1. rounded to binary32;
+    2. * scale[c];
+    3. the function, copy or relu;
+    4. rounded to an integer, ties to even;
+    5. + `shift` as a zero point;
+    6. limited to the type of the result.
+
+    **Mode raw64** stores the low bytes of the entry. Of an encoded word
+    (pe.load in mode select) it stores mantissa and exponent cell, the cell at
+    the place that dstOrientation asks for; no register is touched. With `typed`
+    the word is a value of type resType instead (of resMantissa bits if
+    encoded): it is decoded to binary32, the function is applied, and the result
+    is stored as in mode f32.
+
+    **Parameter records.** The record of a lane is 16 bytes at
+    `SB[paramPart + c][paramOffset]`: f32 scale, f32 bias, i32 EW, f32 alpha.
+    With `paramAlongSteps` the records follow the steps instead: the record of
+    step t, the same for all lanes, is at `SB[paramPart][paramOffset + 16*t]`.
 
     With `biasAligned` the bias of a record is an integer b (low 16 bits) times
-    2^e (high 16 bits), which is aligned to the accumulator and added to it as an
-    integer before anything else. To align is to bring everything to one
+    2^e (high 16 bits). It is aligned to the accumulator and added to it as an
+    integer before anything else. To align is to bring all terms to one
     exponent: that of the accumulator, or the least one above it at which every
-    other term has at most 61 bits; left shifts are exact, right shifts round to
-    nearest even. Mode block encodes such sums with one rounding: accumulator,
-    aligned bias, aligned residual (encoded); then copy, relu, or clip, whose
-    limits are rounded to the exponent of the sum. In mode int the
-    bias is an i32 added to the accumulator; with `hasScale` the sum is then
-    requantised: rounded to binary32, * scale[c], function (copy or relu),
-    rounded to an integer (nearest even), + `shift` as a zero point, limited to
-    the type of the result.
+    other term has at most 61 bits. Left shifts are exact; right shifts round to
+    nearest even.
 
-    With `fromTcu` the entries are the accumulators of the sparse cluster's units
-    of group `group`: for each such unit with a tile in `table`, all images,
-    rows and columns (i0, i1, i2) of the tile, lane c reads the unit's
-    `acc[psum + c*regionStride + sum i*psumStride]`, and the result (and the
-    residual) lies at the pixel's own place: i0, i1, i2 of its strides count
-    images, rows and columns of the whole output. n0, n1, n2 are the extents of
-    the output that all tiles of the table lie in. With `groupLanes` L > 0 the
-    lanes are those of several groups side by side: lane c reads region c mod L
-    of the unit that has the same tile in group `group` + c div L. These groups
-    have equal tiles, in the same order of units. With `mapped` lane c takes the
-    accumulators of the lane whose number, below `cols`, is in its record in
-    place of alpha; its record, residual and result stay its own.
+    **Encoded results** form blocks of dstBlock lanes from lane 0; the last
+    block may be short. In modes f32 and block, dstOrientation f encodes along
+    the free axis: dstBlock consecutive steps of a lane form a block (n0 = n1 =
+    1, dense steps). With `cellFromXr` the exponent of every block is
+    `XR[dstXr]`, which is read and not merged; `repair` and `keepOwn` are as in
+    vec.map.
 
-    In a drain of PSUM, `groupLanes` L > 0 says that the lanes are those of
-    G = cols / L results which follow each other in dimension 1: with
-    l = c mod L, lane c has the record of lane c and stores the result
-    (i0, r = i1*G + c div L, i2) in partition dstPart + l, and reads the residual
-    there from partition resPart + l; blocks begin at l = 0. Those with
-    r >= validN1 are neither read nor stored. Strides of the result, the residual
-    and the counters count results, those of PSUM steps.
+    **Sparse cluster.** With `fromTcu` the entries are the accumulators of the
+    units of group `group`. For each such unit with a tile in `table`, (i0, i1,
+    i2) are all images, rows and columns of the tile, and lane c reads the
+    unit's `acc[psum + c*regionStride + sum i*psumStride]`. Result and residual
+    lie at the position of the pixel: their strides count images, rows and
+    columns of the whole output. n0, n1 and n2 are the extents of the output
+    that contains all tiles of the table.
 
-    Mode raw64 stores the low bytes of the entry; of an encoded word (pe.load in
-    mode select) mantissa and exponent cell, the cell at the place that
-    dstOrientation asks for, and no register is touched. With `typed` the word is
-    a value of type resType (resMantissa bits if encoded) instead: decoded to
-    binary32, then function, then stored as in mode f32.
+    - With `groupLanes` L > 0 the lanes are those of several groups side by
+      side: lane c reads region c mod L of the unit that has the same tile in
+      group `group` + c div L. These groups have equal tiles, in the same order
+      of units.
+    - With `mapped` the record of a lane holds the number of a lane below `cols`
+      in place of alpha. The lane takes the accumulators of that lane; record,
+      residual and result remain its own.
+    - If the units of a group hold tiles of the operand (tcc.operand, or
+      tcc.part with disjoint), a result is first of all the sum of all their
+      entries for it. All rows and columns of the images that the group's tiles
+      name are stored; what no tile reaches starts from zero.
 
-    In modes f32 and block dstOrientation f encodes along the free axis: dstBlock
-    consecutive steps of a lane are a block (n0 = n1 = 1, dense steps).
+    **Several results per step.** In a drain of PSUM, `groupLanes` L > 0 says
+    that the lanes are those of G = cols / L results, which follow each other in
+    dimension 1. Let l = c mod L:
 
-    With `order` row or partition the drain follows the stream of the matmul
-    whose signal the wait directly before it takes, and reads exactly the entries
-    that this matmul addresses: entry t of all columns once its row is complete,
-    or column c once its column is. Otherwise everything is complete first.
+    - Lane c has the record of lane l.
+    - It stores the result (i0, r = i1*G + c div L, i2) in partition dstPart +
+      l, and reads its residual from partition resPart + l.
+    - Blocks begin at l = 0.
+    - Results with r >= validN1 are neither read nor stored.
 
-    With `counted` the counter `counts + sum i*countStride` of each step (with
-    `fromTcu` of each pixel of the whole output) grows by the number of lanes
-    whose stored mantissa or integer is not zero; with `countClear` the counters
-    that the drain addresses start from zero.
+    Strides of the result, the residual and the counters count results; those of
+    PSUM count steps.
 
-    Where the units of a group hold tiles of the operand (tcc.operand, tcc.part
-    with disjoint), a result is the sum of all their entries for it, before
-    anything else. All rows and columns of the images that the group's tiles
-    name are stored; what no tile reaches starts from zero.
+    **Order.** With `order` row or partition, the drain overlaps the stream of
+    the matmul whose signal the wait directly before it takes. It reads exactly
+    the entries that this matmul addresses: entry t of all columns once its row
+    is complete, or column c once the column is. With `order` block everything
+    is complete first.
+
+    **Counters.** With `counted`, each step (with `fromTcu`, each pixel of the
+    whole output) has the counter `counts + sum i*countStride`. It grows by the
+    number of lanes whose stored mantissa or integer is not zero. With
+    `countClear` the counters that the drain addresses start from zero.
 
     Example: `isa.act.drain(cols = 4, n2 = 9, psumStride2 = 1, shift = -14, dstType = f32, dstStride2 = 4)`
   }];

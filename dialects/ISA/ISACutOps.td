@@ -13,11 +13,11 @@ include "dialects/ISA/ISADmaOps.td"
 def ISA_TccNnzOp : ISA_Op<"TccNnz", "tcc.nnz", 0x58, ["tcc"]> {
   let summary = "Count the non-zeros of a map, position by position.";
   let description = [{
-    For every y < inH, x < inW: counter `counts + y*pitch + x` grows by the
-    number of stored mantissas that are not zero (integers: values that are not
-    zero) among all images n < inN and channels i < channels, at
+    For every y < inH, x < inW, the counter `counts + y*pitch + x` grows by the
+    number of stored mantissas that are not zero (for integers, of values that
+    are not zero). Counted are all images n < inN and channels i < channels, at
     `SB[part + i][offset + n*srcStrideN + y*srcStrideH + x*srcStrideW]`. With
-    `clear` it starts from zero. Counters have 32 bits and saturate.
+    `clear` the counter starts from zero. Counters have 32 bits and saturate.
 
     Example: `isa.tcc.nnz(channels = 64, type = bfp, mantissa = 8, inH = 14, inW = 14, srcStrideH = 14, srcStrideW = 1, pitch = 14, clear = 1)`
   }];
@@ -51,21 +51,24 @@ def ISA_TccPartOp : ISA_Op<"TccPart", "tcc.part", 0x59, ["tcc"]> {
   let summary = "Cut a layer into tiles of equal work and write them to a table.";
   let description = [{
     Cuts the results [y0, endH) x [x0, endW) of a layer into `units` tiles by
-    the non-zeros of its operand, an inH x inW map whose counters start at
-    `counts`, row by row `pitch` apart (docs/SparseTiles.md 1). Result (y, x) and
-    tap (ky, kx) meet the operand at (y*sH + ky*dH - pH, x*sW + kx*dW - pW).
-    Tile t, row by row, goes to the units `unit + (g*gridN + a)*units + t` with
-    group g < copies and images [n0 + a*images, +images) cut at endN; all other
-    units become idle. Metric cycles is
-    ceil(non-zeros / multipliers). A counter above `capacity` counts as that.
+    the non-zeros of its operand (docs/SparseTiles.md 1). The operand is an inH
+    x inW feature map whose counters start at `counts`, rows `pitch` apart.
+    Result (y, x) and tap (ky, kx) meet the operand at (y*sH + ky*dH - pH, x*sW
+    + kx*dW - pW).
 
-    No tile exceeds tileH x tileW results, whatever the counts are. Cuts lie at
-    multiples of alignH and alignW from y0 and x0. Without `refine` the cuts of
-    p2 are those of its running sums and then at most `rounds` rounds of p1.
+    Tile t, in row-major order, goes to the units
+    `unit + (g*gridN + a)*units + t`, with group g < copies and images [n0 +
+    a*images, +images) cut at endN. All other units become idle.
 
-    With `disjoint` the operand is cut instead: a unit holds its own part of the
-    operand and makes partial sums of all results that need any of it, at most
-    tileH x tileW; drains add them (act.drain).
+    - Metric cycles is ceil(non-zeros / multipliers).
+    - A counter above `capacity` counts as `capacity`.
+    - No tile exceeds tileH x tileW results, whatever the counts are.
+    - Cuts lie at multiples of alignH and alignW from y0 and x0.
+    - Without `refine`, p2 cuts at its running sums and then does at most
+      `rounds` rounds of p1.
+    - With `disjoint` the operand is cut instead. A unit holds its own part of
+      the operand and makes partial sums of all results that need any of it, at
+      most tileH x tileW; drains add them (act.drain).
 
     Example: `isa.tcc.part(units = 16, endN = 1, kH = 3, kW = 3, pH = 1, pW = 1, inH = 14, inW = 14, endH = 14, endW = 14, tileH = 7, tileW = 7, pitch = 14, capacity = 64, threshold = 300)`
   }];
@@ -119,12 +122,12 @@ def ISA_TccPartOp : ISA_Op<"TccPart", "tcc.part", 0x59, ["tcc"]> {
 def ISA_TccOperandOp : ISA_Op<"TccOperand", "tcc.operand", 0x5a, ["tcc"]> {
   let summary = "Write entries of a tile table whose tiles are of the operand.";
   let description = [{
-    As tcc.tile, but the grid cuts the operand: tile (i, j) is rows
-    [y0 + i*tileH, +tileH) and columns [x0 + j*tileW, +tileW) of it, cut at inH,
-    inW. The unit loads nothing else, makes partial sums of all results of
-    [0, outH) x [0, outW) that a tap of the tile reaches, and a drain adds the
-    partial sums of units of one group. The unit of a tile that reaches none
-    does nothing, but the drain of its group stores all results of its images.
+    Like tcc.tile, but the grid cuts the operand: tile (i, j) is its rows [y0 +
+    i*tileH, +tileH) and columns [x0 + j*tileW, +tileW), cut at inH, inW. The
+    unit loads nothing else and makes partial sums of all results of [0, outH) x
+    [0, outW) that a tap of the tile reaches. A drain adds the partial sums of
+    the units of one group. The unit of a tile that reaches no result does
+    nothing, but the drain of its group stores all results of its images.
 
     Example: `isa.tcc.operand(clear = 1, gridH = 2, tileH = 7, tileW = 14, endN = 1, kH = 3, kW = 3, pH = 1, pW = 1, inH = 14, inW = 14, outH = 14, outW = 14)`
   }];

@@ -104,20 +104,22 @@ def ISA_DmaUnpackOp
     : ISA_Op<"DmaUnpack", "dma.unpack", 0x12, ISA_DmaQueues.names> {
   let summary = "Unpack a stream of W-bit codes from DRAM into SB.";
   let description = [{
-    The source is one stream of two's complement codes of `mantissa` bits,
-    without gaps, lowest bit first, from `srcBase` on. For index (i0, .., i4), i4
+    The source is a stream of two's complement codes of `mantissa` bits, without
+    gaps, lowest bit first, from `srcBase` on. For index (i0, .., i4), i4
     fastest, the k-th in that order:
     `dst[dstBase + sum i*dstStride .. +elemBytes]` = code k, sign-extended.
     `mantissa` is 3 to 8*elemBytes bits.
 
-    In form dense, code k is bits [k*mantissa, (k+1)*mantissa). The other forms
-    store `stored` codes and leave out codes with the value `zero`. Bitmap: a
-    flag for each `unit` neighbouring codes, whose number `unit` divides; then
-    the codes of the units whose flag is set. Runs: for each stored code, the
-    number of codes that are left out before it, in `unit` bits, then the code;
-    all codes after the last one stored are left out. Flags that name another
-    number of codes than `stored`, or runs that reach beyond the last code, are
-    a fault of the run; nothing is written then.
+    | form | stored |
+    |---|---|
+    | dense | code k is bits [k*mantissa, (k+1)*mantissa) |
+    | bitmap | a flag for each unit of `unit` neighbouring codes; then the codes of the units whose flag is set. `unit` divides the number of codes |
+    | runs | for each stored code, the number of codes that are left out before it, in `unit` bits, then the code. All codes after the last one stored are left out |
+
+    The forms bitmap and runs store `stored` codes and leave out codes with the
+    value `zero`. Flags that name another number of codes than `stored`, and
+    runs that reach beyond the last code, are a run-time fault; nothing is
+    written then.
 
     Example: `isa.dma.unpack(queue = dma0, mantissa = 5, srcBase = 64, n3 = 8, n4 = 64, dstStride3 = 65536, dstStride4 = 1)`
   }];
@@ -155,12 +157,11 @@ def ISA_DmaGatherOp
   let summary = "Copy rows of DRAM that indices in SB choose.";
   let description = [{
     For every (i0, .., i4), i4 fastest, with k the index at
-    `indexBase + sum i*indexStride` in SB:
-    `sb[dstBase + sum i*dstStride .. +elemBytes] =
-    dram[srcBase + k*axisStride + sum i*srcStride .. +elemBytes]`.
-    Dimensions inside the innermost one that an index stride moves share one
-    index: they are the row. A negative index counts from `size`. An index
-    outside [-size, size) is a fault of the run, as of vec.gather; nothing is
+    `indexBase + sum i*indexStride` in SB: `sb[dstBase + sum i*dstStride ..
+    +elemBytes] = dram[srcBase + k*axisStride + sum i*srcStride .. +elemBytes]`.
+    The dimensions inside the innermost one with a nonzero index stride share
+    one index: they are the row. A negative index counts from `size`. An index
+    outside [-size, size) is a run-time fault, as in vec.gather; nothing is
     written then.
 
     Example: `isa.dma.gather(queue = dma1, elemBytes = 4, indexType = i64, size = 30000, axisStride = 1024, srcBase = 64, indexBase = 128, n3 = 16, n4 = 256, srcStride4 = 4, indexStride3 = 8, dstBase = 4096, dstStride3 = 4, dstStride4 = 65536)`
@@ -208,16 +209,18 @@ def ISA_DmaCompressOp
     : ISA_Op<"DmaCompress", "dma.compress", 0x14, ISA_DmaQueues.names> {
   let summary = "Store parts of a map of SB in DRAM, compressed.";
   let description = [{
-    For every (i0, i1) one *cell*, the plane of n2*n3 rows and n4 columns whose
-    element (i2*n3 + i3, i4) is `sb[srcBase + sum i*srcStride .. +elemBytes]`,
-    goes to `dram[dstBase + i0*dstStride0 + i1*dstStride1 ..]` in the form of
+    For every (i0, i1), one *cell* goes to
+    `dram[dstBase + i0*dstStride0 + i1*dstStride1 ..]`. A cell is the plane of
+    n2*n3 rows and n4 columns whose element (i2*n3 + i3, i4) is
+    `sb[srcBase + sum i*srcStride .. +elemBytes]`. Its form is that of
     docs/SparseTiles.md 4: a header with the numbers of non-zeros and of bytes,
     then what `form` says; `levels` is the depth of the quad-tree. Only an
-    element with all bits zero counts as zero. A cell is given `cellBytes`
-    bytes, at least what it takes without any zero, and has at most 2^24
-    elements; the bytes that it does not take become zero and cost nothing. How
-    many it takes decides the time; without execution `typicalBytes` does (0:
-    cellBytes).
+    element with all bits zero counts as zero.
+
+    A cell has at most 2^24 elements. Its capacity is `cellBytes` bytes, enough
+    for a plane without any zero; the bytes that it does not use become zero and
+    cost nothing. The bytes that it uses decide the time; without execution
+    `typicalBytes` does (0: cellBytes).
 
     Example: `isa.dma.compress(queue = dma1, form = bitmap, dstBase = 4096, n1 = 14, n3 = 64, n4 = 14, srcStride1 = 14, srcStride3 = 65536, srcStride4 = 1, dstStride1 = 1088, cellBytes = 1032)`
   }];
@@ -257,10 +260,10 @@ def ISA_DmaExpandOp
   let description = [{
     The inverse of dma.compress: the plane of cell (i0, i1) at
     `dram[srcBase + i0*srcStride0 + i1*srcStride1 ..]` gives every byte of
-    `sb[dstBase + sum i*dstStride .. +elemBytes]`. Each cell says itself which
-    form it has. Bytes that dma.compress never writes, or a plane of another
-    size, of other elements or of more than `cellBytes` bytes, are a fault of
-    the run. Time as of dma.compress.
+    `sb[dstBase + sum i*dstStride .. +elemBytes]`. The header of each cell names
+    its form. It is a run-time fault if a cell has bytes that dma.compress never
+    writes, or a plane of another size, of other elements or of more than
+    `cellBytes` bytes. The time is that of dma.compress.
 
     Example: `isa.dma.expand(queue = dma1, srcBase = 4096, n1 = 14, n3 = 64, n4 = 14, srcStride1 = 1088, dstStride1 = 14, dstStride3 = 65536, dstStride4 = 1, cellBytes = 1032)`
   }];
@@ -293,14 +296,14 @@ def ISA_DmaExpandOp
 }
 
 def ISA_DmaPutOp : ISA_Op<"DmaPut", "dma.put", 0x17, ISA_DmaQueues.names> {
-  let summary = "Copy a strided pattern to the place of DRAM that a number decides.";
+  let summary = "Copy a strided pattern to a place in DRAM that a number chooses.";
   let description = [{
     With k the number at `indexBase` in DRAM, for every index (i0, .., i4):
-    `dram[dstBase + k*axisStride + sum i*dstStride .. +elemBytes] =
-    src[srcBase + sum i*srcStride .. +elemBytes]`.
-    A k outside [0, size) is a fault of the run; nothing is written then. Every
-    byte that some k allows belongs to one tensor that runs leave to the next.
-    Source and all possible destinations do not overlap.
+    `dram[dstBase + k*axisStride + sum i*dstStride .. +elemBytes] = src[srcBase
+    + sum i*srcStride .. +elemBytes]`. A k outside [0, size) is a run-time
+    fault; nothing is written then. Every byte that some k allows belongs to one
+    tensor that a run leaves for the next one. The source and all possible
+    destinations do not overlap.
 
     Example: `isa.dma.put(queue = dma1, elemBytes = 4, srcMem = dram, indexType = i64, size = 256, srcBase = 64, indexBase = 0, n3 = 2, n4 = 32, srcStride3 = 128, srcStride4 = 4, dstBase = 4096, axisStride = 128, dstStride3 = 32768, dstStride4 = 4)`
   }];

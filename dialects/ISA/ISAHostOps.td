@@ -19,10 +19,11 @@ class Dense<string name, ISA_Effect effect, string what, list<string> counts,
 def ISA_HostNonzeroOp : ISA_Op<"HostNonzero", "host.nonzero", 0x70, ["host"]> {
   let summary = "Indices of the elements that are not zero.";
   let description = [{
-    The operand has n0 * .. * n7 = N elements in row-major order; its last
-    `rank` extents count, the others are 1. Column k of the result, an i64
-    matrix of `rank` rows and N columns, has the indices of the k-th element
-    other than zero, and -1 after the last of them. NaN is not zero.
+    The operand has n0 * .. * n7 = N elements in row-major order. Its last
+    `rank` extents count; the others are
+    1. The result is an i64 matrix of `rank` rows and N columns: column k has
+       the indices of the k-th nonzero
+    element, and -1 after the last of them. NaN is not zero.
 
     Example: `isa.host.nonzero(type = bool, rank = 2, n6 = 3, n7 = 5, dstBase = 64)`
   }];
@@ -56,9 +57,9 @@ def ISA_HostNonzeroOp : ISA_Op<"HostNonzero", "host.nonzero", 0x70, ["host"]> {
 def ISA_HostSortOp : ISA_Op<"HostSort", "host.sort", 0x71, ["host"]> {
   let summary = "Indices of the first elements in ascending or descending order.";
   let description = [{
-    The operand is [outer, extent, inner] in row-major order, the result
-    [outer, keep, inner] of i64: along its middle axis the indices of the first
-    `keep` elements in the order of their values (docs/Numerics.md, host
+    The operand is [outer, extent, inner] in row-major order, the result [outer,
+    keep, inner] of i64. Along its middle axis the result has the indices of the
+    first `keep` elements in the order of their values (docs/Numerics.md, host
     functions), the largest first with `descending`. Equal elements keep the
     order of their indices.
 
@@ -85,14 +86,17 @@ def ISA_HostSortOp : ISA_Op<"HostSort", "host.sort", 0x71, ["host"]> {
 }
 
 def ISA_HostUniqueOp : ISA_Op<"HostUnique", "host.unique", 0x72, ["host"]> {
-  let summary = "Distinct rows, where they are first, and how often.";
+  let summary = "Distinct rows, their first positions and their counts.";
   let description = [{
-    The operand is [rows, length]. Its D distinct rows are in the order in which
-    they come first, or with `sorted` in lexicographic order of their values.
-    The result is [3, rows] of i64: the index at which the d-th distinct row
-    comes first, then -1; of every row the number d of its distinct row; how
-    often the d-th distinct row occurs, then 0. All NaN are equal, and 0 equals
-    -0.
+    The operand is [rows, length]. Its D distinct rows are numbered in the order
+    of their first appearance or, with `sorted`, in lexicographic order of their
+    values. The result is [3, rows] of i64:
+
+    1. the index of the first row equal to the d-th distinct row, then -1;
+    2. for every row, the number d of its distinct row;
+    3. the number of rows equal to the d-th distinct row, then 0.
+
+    All NaN are equal, and 0 equals -0.
 
     Example: `isa.host.unique(type = i64, rows = 6, length = 2, sorted = 1, dstBase = 128)`
   }];
@@ -115,18 +119,24 @@ def ISA_HostUniqueOp : ISA_Op<"HostUnique", "host.unique", 0x72, ["host"]> {
 }
 
 def ISA_HostNmsOp : ISA_Op<"HostNms", "host.nms", 0x73, ["host"]> {
-  let summary = "Boxes that no better box of their class overlaps.";
+  let summary = "Boxes that no better box of their class overlaps (non-maximum suppression).";
   let description = [{
-    Of each batch and class the boxes with a score above `least` (with
-    `filtered`; NaN never) are taken in descending order of their scores, equal
-    ones in order of their indices. A box is kept unless its intersection over
-    union with a kept one exceeds `iou`, until `most` boxes are kept
-    (docs/Numerics.md, host functions). Boxes are [batches, boxes, 4] and scores
-    [batches, classes, boxes] of f32. `most` is one i64, of which at most `keep`
-    count, `iou` and `least` are one f32 each. The result is [batches * classes
-    * keep, 3] of i64: batch, class and box of all that were kept, class by
-    class, then -1. Data decide the time; without execution all boxes are
-    candidates and `keep` are kept.
+    For each batch and class, the boxes with a score above `least` (with
+    `filtered`; never NaN) are taken in descending order of their scores, equal
+    ones in the order of their indices. A box is kept unless its intersection
+    over union with a kept box exceeds `iou`, until `most` boxes are kept
+    (docs/Numerics.md, host functions).
+
+    | operand | shape and type |
+    |---|---|
+    | boxes | [batches, boxes, 4] of f32 |
+    | scores | [batches, classes, boxes] of f32 |
+    | `most` | one i64, of which at most `keep` count |
+    | `iou`, `least` | one f32 each |
+    | result | [batches * classes * keep, 3] of i64: batch, class and box of all that were kept, class by class, then -1 |
+
+    The time depends on data; without execution all boxes are candidates and
+    `keep` are kept.
 
     Example: `isa.host.nms(classes = 80, boxes = 1000, keep = 100, boxesBase = 64, scoresBase = 16064, mostBase = 0, iouBase = 8, leastBase = 12, dstBase = 336064)`
   }];

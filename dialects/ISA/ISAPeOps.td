@@ -18,22 +18,25 @@ def ResultLoops
 def ISA_PeLoadOp : ISA_Op<"PeLoad", "pe.load", 0x20, ["peload"]> {
   let summary = "Load the shadow stationary set.";
   let description = [{
-    `S[i][c] = SB[part + i][offset + c*colStride]` for i < rows, c < cols;
-    encoded operands are aligned to XR[xr] (docs/Numerics.md 3). Cells outside
-    are zero. With `terms` > 0 only the first `terms` cells of a column that are
-    not zero count, in row order; the others read as zero (modes bfp and int).
-    The set becomes active with the next `pe.swap`. In mode select a
-    cell holds the stored word; that of an encoded element is its mantissa and,
-    from bit 16 on, its exponent cell. Mode float takes f16, bf16 and f32.
-    Mode int: the loader subtracts `zero` from every element on its way into
-    the cells, whose digits of 9 bits hold the difference of two bytes: elements
-    of i8 and u8 only, of which `zero` is one. Cells outside stay zero.
+    `S[i][c] = SB[part + i][offset + c*colStride]` for i < rows, c < cols.
+    Encoded operands are aligned to XR[xr] (docs/Numerics.md 3). All other cells
+    are zero. The set becomes active with the next `pe.swap`.
+
+    - `terms` > 0 (modes bfp and int): only the first `terms` cells of a column
+      that are not zero count, in row order; the others read as zero.
+    - Mode select: a cell holds the stored word. That of an encoded element is
+      its mantissa and, from bit 16 on, its exponent cell.
+    - Mode float takes f16, bf16 and f32.
+    - Mode int: the loader subtracts `zero` from every element on its way into
+      the cell, whose digits of 9 bits hold the difference of two bytes. This is
+      for elements of i8 and u8 only, and `zero` is one of their values. Cells
+      outside stay zero.
 
     With `pattern` the operand has N:M weights: of M neighbouring rows, counted
-    from row 0, at most N cells of a column are not zero (N and M are
-    `pe.pattern_kept` and `pe.pattern_group` of the machine). Cells keep these
+    from row 0, at most N cells of a column are not zero. N and M are
+    `pe.pattern_kept` and `pe.pattern_group` of the machine. Cells keep these
     words with their places in log2 M bits, so that the array holds M / N copies
-    of the operand. A column that does not have the pattern is a fault.
+    of the operand. A column without the pattern is a fault.
 
     Example: `isa.pe.load(rows = 16, cols = 4, colStride = 1, type = bfp, mantissa = 8, range = 7)`
   }];
@@ -82,38 +85,43 @@ def ISA_PeMatmulOp : ISA_Op<"PeMatmul", "pe.matmul", 0x22, ["pe"]> {
   let summary = "Stream a moving operand through the active stationary set.";
   let description = [{
     With t over (i0, i1, i2), i2 fastest:
-    `M[i][t] = SB[part + i][offset + sum i*stride]`, zero mantissa where an index
-    is outside its [lo, hi); `PSUM[c][psum + sum i*psumStride] (+)= sum over rows
-    of M[i][t]*S[i][c]`. Without accumulate every addressed entry is overwritten,
-    with zero where nothing was read.
+    `M[i][t] = SB[part + i][offset + sum i*stride]`, with a zero mantissa where
+    an index is outside its [lo, hi), and `PSUM[c][psum + sum i*psumStride] (+)=
+    sum over rows of M[i][t]*S[i][c]`. Without accumulate every addressed entry
+    is overwritten, with zero where nothing was read.
 
-    With `groups` = Ws > 1 the array works as Ws row groups of PCi = R / Ws rows
-    that share the stationary rows and sum on their own: a step gives Ws results.
-    Dimension 2 then counts pixels whose elements lie in turn in the Ws groups of
-    partitions: result w = i2*Ws + g < validW of a row reads pixel
-    p = w*(1 + skip) + shift,
-    `SB[part + (p mod Ws)*PCi + i][offset + i0*stride0 + i1*stride1 +
-    (p div Ws)*stride2]`, zero unless lo2 <= p < hi2, and goes to the entry
-    `psum + i0*psumStride0 + i1*psumStride1 + w*psumStride2`. Results from validW
-    on read nothing and leave PSUM alone.
+    **Row groups.** With `groups` = Ws > 1 the array works as Ws row groups of
+    PCi = R / Ws rows, which share the stationary rows and sum separately: a
+    step gives Ws results. Dimension 2 then counts pixels, whose elements lie in
+    turn in the Ws groups of partitions. Result w = i2*Ws + g < validW of a row
 
-    In mode select PSUM receives the sum (modulo 2^64) of the stationary words
-    whose moving element has a bit set: with an identity window, the word of row
-    t. `window` = identity promises such a window and is checked. In mode float
-    products and sums are binary32, from row 0 on, starting at +0 or, to
-    accumulate, at the low half of the entry; NaN is canonical. Mode int:
-    `zero` is subtracted from every element that is read, as in `pe.load`; what
-    is not read is zero.
+    - reads pixel p = w*(1 + skip) + shift, at `SB[part + (p mod Ws)*PCi +
+      i][offset + i0*stride0 + i1*stride1 + (p div Ws)*stride2]`, or zero unless
+      lo2 <= p < hi2;
+    - goes to the entry
+      `psum + i0*psumStride0 + i1*psumStride1 + w*psumStride2`.
 
-    With `pattern` the active set has N:M weights: every cell picks the element
-    of its place from the M rows of its group, and a step takes M / N neighbours
-    of dimension 2 at once, one for each copy of the operand. The sums are the
-    same.
+    Results from validW on read nothing and leave PSUM unchanged.
 
-    With `narrow` both operands are mantissas of at most `pe.narrow_bits` bits,
-    and a step takes two neighbours of dimension 2 at once (with `pattern` for
-    each copy): cells multiply both by their word and have a sum for each. The
-    sums are the same.
+    **Modes.**
+
+    - select: PSUM receives the sum (modulo 2^64) of the stationary words whose
+      moving element has a bit set. With an identity window that is the word of
+      row t; `window` = identity promises such a window and is checked.
+    - float: products and sums are binary32. A sum runs from row 0 on and starts
+      at +0 or, to accumulate, at the low half of the entry. NaN is canonical.
+    - int: `zero` is subtracted from every element that is read, as in
+      `pe.load`; what is not read is zero.
+
+    **Several positions per step.** Neither flag changes the sums.
+
+    - `pattern`: the active set has N:M weights. Every cell picks the element of
+      its place from the M rows of its group, and a step takes M / N neighbours
+      of dimension 2 at once, one for each copy of the operand.
+    - `narrow`: both operands are mantissas of at most `pe.narrow_bits` bits,
+      and a step takes two neighbours of dimension 2 at once (with `pattern`,
+      two for each copy). A cell multiplies both by its word and has a sum for
+      each.
 
     Example: `isa.pe.matmul(rows = 16, cols = 4, type = bfp, mantissa = 8, range = 7, n2 = 9, stride2 = 1, psumStride2 = 1, hi0 = 1, hi1 = 1, hi2 = 9)`
   }];

@@ -89,16 +89,27 @@ def ISA_XrMergeOp : ISA_Op<"XrMerge", "xr.merge", 0x04, ["vec"]> {
 def ISA_XrSelectOp : ISA_Op<"XrSelect", "xr.select", 0x05, ["vec"]> {
   let summary = "Choose a scale exponent from a statistics register.";
   let description = [{
-    Rule stats: `XR[dst] = lead(log2(mean + k/16 * sd)) - (mantissa - 2)` of the
-    sampled magnitudes, decided exactly in integers; rule maximum: of the
-    largest magnitude. Without a sample that is not zero dst becomes cleared.
+    The exponent is chosen from the magnitudes m that were sampled:
 
-    Rule error starts from the exponent E in `XR[dst]`. A sample of leading place
-    l = floor(log2 magnitude) can lose `2^(l+1) - 2^(E+mantissa-1)` if
-    l > E + mantissa - 2, `2^(l+1)` if l < E - 1, else `2^(E-1)`. E stays if the
-    sum of all is at most 2^-t of the sum of the magnitudes, t in the field k;
-    otherwise the best of E, E - 1, E + 1 and that of rule maximum follows, the
-    first of equal ones; a cleared E is followed by the last.
+    | rule | result |
+    |---|---|
+    | stats | `XR[dst] = lead(log2(mean + k/16 * sd)) - (mantissa - 2)`, decided exactly in integers |
+    | maximum | the same for the largest magnitude |
+    | error | E, E - 1, E + 1 or that of rule maximum, by the errors that they would cause |
+
+    Without a nonzero sample, dst becomes cleared.
+
+    Rule error starts from the exponent E in `XR[dst]`. A sample whose leading
+    place is l = floor(log2 m) can lose
+
+    - `2^(l+1) - 2^(E+mantissa-1)` if l > E + mantissa - 2;
+    - `2^(l+1)` if l < E - 1;
+    - `2^(E-1)` otherwise.
+
+    E stays if the sum of all losses is at most 2^-t of the sum of the
+    magnitudes, with t in the field k. Otherwise the exponent with the smallest
+    loss among E, E - 1, E + 1 and that of rule maximum is taken, the first of
+    equal ones. A cleared E gives the exponent of rule maximum.
 
     Example: `isa.xr.select(dst = 4, sr = 0, k = 64, mantissa = 8)`
   }];
@@ -144,14 +155,18 @@ def ISA_XrPredictOp : ISA_Op<"XrPredict", "xr.predict", 0x07, ["vec"]> {
   let summary = "Predict the next iteration's scale exponent.";
   let description = [{
     `XR[dst]` holds the exponent E that this iteration used and receives that of
-    the next. The history is `2 + 2*depth` registers from `XR[history]`: fill
-    count, write index, then pairs (mantissa, exponent) of past maxima. An
-    overflow (`XR[observed] > E`) or underflow (`E - XR[observed] > range`)
-    clears it; neither occurs if E or `XR[observed]` is cleared. Then the largest
-    magnitude of `SR[sr]` joins it, doubled after an overflow, not at all if it
-    is zero. The result is
-    `floor(log2(max(last maximum, mean + k/16 * sd))) - (mantissa - 2)` over the
-    history, exactly, or cleared while the history is empty.
+    the next iteration. The history is `2 + 2*depth` registers from
+    `XR[history]`: fill count, write index, then pairs (mantissa, exponent) of
+    past maxima.
+
+    1. An overflow (`XR[observed] > E`) or an underflow
+       (`E - XR[observed] > range`) clears the history. Neither occurs if E or
+       `XR[observed]` is cleared.
+    2. The largest magnitude of `SR[sr]` joins the history, doubled after an
+       overflow. A magnitude of zero does not join.
+    3. The result is
+       `floor(log2(max(last maximum, mean + k/16 * sd))) - (mantissa - 2)` over
+       the history, exactly, or cleared while the history is empty.
 
     Example: `isa.xr.predict(dst = 4, history = 16, depth = 8, sr = 0, observed = 5, mantissa = 8, range = 7, k = 48)`
   }];

@@ -13,9 +13,11 @@ include "dialects/ISA/ISAPeOps.td"
 def ISA_TccTileOp : ISA_Op<"TccTile", "tcc.tile", 0x50, ["tcc"]> {
   let summary = "Write entries of a tile table.";
   let description = [{
-    A table has one entry for each unit: images [n, n + images), rows
-    [y, y + rows) and columns [x, x + cols) of an output, and the number of the
-    unit's group. Writes a grid: with (g, a, i, j) over copies, gridN, gridH,
+    A table has one entry for each unit: images [n, n + images), rows [y, y +
+    rows) and columns [x, x + cols) of an output, and the number of the unit's
+    group.
+
+    The instruction writes a grid. With (g, a, i, j) over copies, gridN, gridH,
     gridW, j fastest, the next unit from `unit` on gets group g and the tile at
     n0 + a*images, y0 + i*tileH, x0 + j*tileW, cut at endN, endH, endW. A tile
     of which nothing is left makes its unit idle; `clear` makes all other units
@@ -52,18 +54,19 @@ def ISA_DmaTileOp
     : ISA_Op<"DmaTile", "dma.tile", 0x51, ISA_DmaQueues.names> {
   let summary = "Load input tiles of many channels into the feature-map units.";
   let description = [{
-    Every unit with a tile in `table` gets, for channels i < channels, the
-    input pixels that its output tile needs under the kernel: pixel (y, x) of
-    the output and tap (ky, kx) need input (y*sH + ky*dH - pH,
-    x*sW + kx*dW - pW); zero outside [0, inH) x [0, inW), never read there.
-    Source: `SB[part + i][offset + n*srcStrideN + y*srcStrideH + x*srcStrideW]`,
-    group g of the units `groupStep` channels further on.
+    Every unit with a tile in `table` gets, for channels i < channels, the input
+    pixels that its output tile needs under the kernel. Pixel (y, x) of the
+    output and tap (ky, kx) need the input (y*sH + ky*dH - pH, x*sW + kx*dW -
+    pW). Outside [0, inH) x [0, inW) the input is zero and is never read. The
+    source is
+    `SB[part + i][offset + n*srcStrideN + y*srcStrideH + x*srcStrideW]`; group g
+    of the units reads `groupStep` channels further on.
 
-    A slot of the set holds a channel: for each image and each phase that the
-    kernel uses, ((ky*dH) mod sH, (kx*dW) mod sW), a plane of
-    tileH + max (ky*dH div sH) rows and tileW + max (kx*dW div sW) columns.
-    Slot i starts at `mantissas` + i * slot bytes. Encoded maps bring one plane
-    of exponent cells, of as many elements as a slot, for every run of `block`
+    A slot of the set holds a channel. For each image and each phase that the
+    kernel uses, ((ky*dH) mod sH, (kx*dW) mod sW), it has a plane of tileH + max
+    (ky*dH div sH) rows and tileW + max (kx*dW div sW) columns. Slot i starts at
+    `mantissas` + i * slot bytes. An encoded feature map also brings planes of
+    exponent cells, of as many elements as a slot: one for every run of `block`
     partitions that the channels touch, from `exponents` on.
 
     Example: `isa.dma.tile(queue = dma1, channels = 8, type = bfp, mantissa = 8, block = 8, kH = 3, kW = 3, tileH = 7, tileW = 14, pH = 1, pW = 1, inH = 14, inW = 14, srcStrideH = 14, srcStrideW = 1, exponents = 4096)`
@@ -115,10 +118,10 @@ def ISA_DmaTileOp
 def ISA_TccInitOp : ISA_Op<"TccInit", "tcc.init", 0x52, ["tcc"]> {
   let summary = "Start the sums of accumulator regions in all units.";
   let description = [{
-    `acc[acc + z*regionStride + k] = v` for z < regions, k < count; v is 0, or
-    with fromMemory the signed 64 bits at `WM[wm + g*wmStep + 8*z]`, g the group
-    of the unit. Zeros take one cycle: valid bits are cleared, and the first sum
-    of an entry writes instead of adding.
+    `acc[acc + z*regionStride + k] = v` for z < regions, k < count. v is 0 or,
+    with fromMemory, the signed 64 bits at `WM[wm + g*wmStep + 8*z]`, where g is
+    the group of the unit. Zeros take one cycle: valid bits are cleared, and the
+    first sum of an entry writes instead of adding.
 
     Example: `isa.tcc.init(regions = 16, regionStride = 49, count = 49)`
   }];
@@ -147,22 +150,22 @@ def ISA_TccInitOp : ISA_Op<"TccInit", "tcc.init", 0x52, ["tcc"]> {
 def ISA_TccRunOp : ISA_Op<"TccRun", "tcc.run", 0x53, ["tcc"]> {
   let summary = "Apply a stream of coefficients to the resident tiles.";
   let description = [{
-    For each channel i < channels and each coefficient (z, ky, kx, w) of it in
+    For each channel i < channels and each of its coefficients (z, ky, kx, w) in
     the stream, in turn: `acc[acc + z*regionStride + (n*tileH + y)*tileW + x] +=
     slot i [n][y*sH + ky*dH][x*sW + kx*dW] * w` for all images, rows and columns
-    of each unit's tile, the slot as `dma.tile` of the same geometry loaded it.
-    Encoded maps are aligned to XR[xr] when read. Channel i belongs to plane
-    (phase + i) div block of the cells.
+    of each unit's tile. The slot is the one that `dma.tile` of the same
+    geometry loaded. Encoded feature maps are aligned to XR[xr] when read.
+    Channel i belongs to plane (phase + i) div block of the cells.
 
-    The stream of group g of the units lies at `wm + g*wmStep` of weight memory
-    in at most `bytes` bytes (docs/CoefficientStream.md); streams of different
+    The stream of group g of the units lies at `wm + g*wmStep` of weight memory,
+    in at most `bytes` bytes (docs/CoefficientStream.md). Streams of different
     groups lie in different banks. With issueZeros the zeros of a dense stream
     are issued too.
 
-    With scatter the units multiply non-zero data with non-zero coefficients
-    (docs/SparseTiles.md 3): the same sums, and the time of `variant`, measured
-    on the mantissas as stored. A block is blockH x blockW data of a phase
-    plane; 0 is the whole plane of the tile.
+    With scatter the units multiply non-zero data by non-zero coefficients
+    (docs/SparseTiles.md 3). The sums are the same, and the time is that of
+    `variant`, for the mantissas as stored. A block is blockH x blockW data of a
+    phase plane; 0 is the whole plane of the tile.
 
     Example: `isa.tcc.run(channels = 8, type = bfp, mantissa = 8, range = 7, block = 8, kH = 3, kW = 3, tileH = 7, tileW = 14, regions = 16, regionStride = 98, exponents = 4096, bytes = 512)`
   }];

@@ -18,28 +18,35 @@ def ISA_VecMapOp : ISA_Op<"VecMap", "vec.map", 0x40, ["vec"]> {
   let description = [{
     For every channel and (i0, i1, i2), i2 fastest: `dst = op(A, B)`. Float
     functions compute in binary32; integer operands with an integer result
-    compute in 64-bit integers. Encoded operands are decoded exactly. Encoded
-    results form blocks of dstBlock channels from channel 0 (0 = all channels).
-    blockAdd, blockSub, blockMul and blockDiv take encoded A, B and result: the
-    exact result of each element is rounded once.
+    compute in 64-bit integers. Encoded operands are decoded exactly.
 
-    With `cellFromXr` the exponent of every block is `XR[dstXr]`, which is read
-    and not merged; while that is cleared, every block has its own exponent, as
-    without the flag. With `repair` a block whose own exponent is larger keeps
-    it: the mantissas are shifted to it, and an instruction with such a block
-    passes its operands twice. With `keepOwn` the exponents that the blocks
-    would have of their own merge into `XR[ownXr]`, also those of blocks that do
-    not take them.
+    **Encoded results** form blocks of dstBlock channels from channel 0 (0 = all
+    channels). blockAdd, blockSub, blockMul and blockDiv take encoded A, B and
+    result: the exact result of each element is rounded once. Three flags
+    concern the exponents of blocks:
 
-    With `hasScale` and `hasBias` the function has `A * scale + bias` for A, in
-    binary32, each step rounded: parameters of binary32, one per channel.
+    - `cellFromXr`: the exponent of every block is `XR[dstXr]`, which is read
+      and not merged. While that register is cleared, every block has its own
+      exponent, as without the flag.
+    - `repair`: a block whose own exponent is larger keeps it, and its mantissas
+      are shifted to it. An instruction with such a block passes its operands
+      twice.
+    - `keepOwn`: the exponents that the blocks would have of their own merge
+      into `XR[ownXr]`, including those of blocks that do not take them.
 
-    With `affine` the operands are converted to binary32 and dequantised first:
-    `(A - aZero) * aScale`, likewise a tensor B. With `limited` the result of a
-    function of two operands is limited to [alpha, beta] as clip does. With
-    `rounded` it is quantised before it is stored: `/ step`, to the nearest
-    integer (ties to even), + zero. Each step rounds to binary32; binary64 and
-    the functions of blocks have none of all this.
+    **Scale and bias.** With `hasScale` and `hasBias` the function has
+    `A * scale + bias` for A, in binary32, each step rounded. The parameters are
+    binary32, one per channel.
+
+    **Quantisation.** Each step rounds to binary32. None of these flags applies
+    to binary64 or to the functions of blocks.
+
+    - `affine`: the operands are converted to binary32 and dequantised first:
+      `(A - aZero) * aScale`, and likewise a tensor B.
+    - `limited`: the result of a function of two operands is limited to [alpha,
+      beta], as clip does.
+    - `rounded`: the result is quantised before it is stored: `/ step`, to the
+      nearest integer (ties to even), + zero.
 
     Example: `isa.vec.map(op = add, channels = 8, n2 = 16, aType = f32, aStride2 = 4, bMode = tensor, bType = f32, bOffset = 64, bStride2 = 4, dstType = f32, dstOffset = 128, dstStride2 = 4)`
   }];
@@ -122,10 +129,10 @@ def ISA_VecMapOp : ISA_Op<"VecMap", "vec.map", 0x40, ["vec"]> {
 def ISA_VecPoolOp : ISA_Op<"VecPool", "vec.pool", 0x41, ["vec"]> {
   let summary = "Reduction over a window of up to three dimensions.";
   let description = [{
-    Output (od, oh, ow) reduces the window positions with input coordinate
-    `od*sD - pD + kd*dD` (likewise H, W) inside [0, inD); ascending d, h, w.
-    avg divides by the number of window positions whose coordinates lie in
-    [clo, chi), the product over the dimensions. Sums are binary32. Given
+    Output (od, oh, ow) reduces the window positions whose input coordinate
+    `od*sD - pD + kd*dD` (likewise H and W) lies inside [0, inD), in ascending
+    d, h, w. avg divides by the number of window positions whose coordinates lie
+    in [clo, chi), multiplied over the dimensions. Sums are binary32. Given
     exponents (`cellFromXr`) are as those of vec.map.
 
     Example: `isa.vec.pool(kind = max, channels = 8, srcType = f32, srcStrideH = 32, srcStrideW = 4, inD = 1, inH = 8, inW = 8, outH = 4, outW = 4, kH = 2, kW = 2, sH = 2, sW = 2, dstType = f32, dstOffset = 256, dstStrideH = 16, dstStrideW = 4)`
@@ -196,7 +203,7 @@ def ISA_VecReduceOp : ISA_Op<"VecReduce", "vec.reduce", 0x42, ["vec"]> {
   let summary = "Reduction over up to two free dimensions.";
   let description = [{
     For every channel and (o0, o1): reduces over r0, then r1 fastest, ascending.
-    mean is the sum divided by the count; argmax and argmin give r0*R1 + r1 of
+    mean is the sum divided by the count. argmax and argmin give r0*R1 + r1 of
     the first extremum, or of the last one with selectLast. Given exponents
     (`cellFromXr`) are as those of vec.map.
 
@@ -293,11 +300,10 @@ def ISA_VecReduceChannelsOp
 def ISA_VecGatherOp : ISA_Op<"VecGather", "vec.gather", 0x44, ["vec"]> {
   let summary = "Elements chosen by a tensor of indices.";
   let description = [{
-    For every channel and (i0, i1, i2), with k the index there:
+    For every channel and (i0, i1, i2), with k the index at this position:
     `dst[i0, i1, i2] = src[i0, i1, i2]` displaced by `k * axisStride` bytes.
-    Moves bits; no encoded types. A negative index counts from `size`. An index
-    outside [-size, size) is a fault of the run, the only one that depends on
-    data.
+    Moves bits; there are no encoded types. A negative index counts from `size`.
+    An index outside [-size, size) is a run-time fault.
 
     Example: `isa.vec.gather(channels = 8, n2 = 3, type = f32, size = 16, axisStride = 4, indexType = i64, indexBroadcastPart = 1, indexOffset = 64, indexStride2 = 8, dstOffset = 128, dstStride2 = 4)`
   }];
@@ -374,11 +380,11 @@ def ISA_VecStatOp : ISA_Op<"VecStat", "vec.stat", 0x45, ["vec"]> {
 }
 
 def ISA_VecMeasureOp : ISA_Op<"VecMeasure", "vec.measure", 0x46, ["vec"]> {
-  let summary = "Merge the range of a tensor of floats into a scale exponent.";
+  let summary = "Merge the range of a float tensor into a scale exponent.";
   let description = [{
-    `XR[xr] = max(XR[xr], lead(log2 a) - (mantissa - 2))`, a the largest finite
-    magnitude and the logarithm limited to [-127, 127]; no change if a is zero or
-    rounds to zero under that exponent.
+    `XR[xr] = max(XR[xr], lead(log2 a) - (mantissa - 2))`, where a is the
+    largest finite magnitude and the logarithm is limited to [-127, 127].
+    Nothing changes if a is zero or rounds to zero under that exponent.
 
     Example: `isa.vec.measure(channels = 8, n2 = 16, type = f32, mantissa = 8, stride2 = 4, xr = 3, clear = 1)`
   }];

@@ -390,7 +390,7 @@ ShapeOr ashlar::nn::inferTake(ShapeRef x, ShapeRef indices, int64_t axis) {
 static Error checkNotEmpty(ShapeRef x) {
   if (elementCount(x) > 0)
     return Error::success();
-  return fail("expected an element at least, found shape {0}",
+  return fail("expected at least one element, found shape {0}",
               shapeToString(x));
 }
 

@@ -8,10 +8,39 @@
 #include "dialects/NPU/Placement.h"
 #include "mlir/IR/BuiltinAttributes.h"
 #include "mlir/IR/BuiltinOps.h"
+#include "llvm/ADT/STLExtras.h"
 
 using namespace mlir;
 
 namespace ashlar::npu {
+
+namespace {
+
+/// An attribute that a module may have.
+struct ModuleAttribute {
+  StringRef name;
+  bool (*fits)(Attribute value);
+  StringRef expected; ///< For diagnostics: "must be ...".
+};
+
+template <typename T>
+bool is(Attribute value) {
+  return isa<T>(value);
+}
+
+constexpr StringLiteral kDecision = "a #npu.program_decision";
+
+const ModuleAttribute moduleAttributes[] = {
+    {"npu.profile", is<StringAttr>, "a string"},
+    {"npu.dense_reason", is<StringAttr>, "a string"},
+    {"npu.constants", is<RegionAttr>, "a #npu.region"},
+    {kTargetAttr, is<TargetAttr>, "a #npu.target"},
+    {kBanksApartAttr, is<UnitAttr>, "a unit attribute"},
+    {kBanksDecisionAttr, is<ProgramDecisionAttr>, kDecision},
+    {kComparisonsDecisionAttr, is<ProgramDecisionAttr>, kDecision},
+};
+
+} // namespace
 
 LogicalResult NPUDialect::verifyOperationAttribute(Operation *op,
                                                    NamedAttribute attr) {
@@ -19,24 +48,18 @@ LogicalResult NPUDialect::verifyOperationAttribute(Operation *op,
   auto complain = [&]() -> InFlightDiagnostic {
     return op->emitOpError() << "attribute '" << name << "' ";
   };
-  const bool isText = name == "npu.profile" || name == "npu.dense_reason";
-  const bool isTarget = name == kTargetAttr, isUnit = name == kBanksApartAttr;
-  if (!isText && !isTarget && !isUnit && name != "npu.constants")
-    return complain() << "is none of the npu dialect";
+  const auto *known =
+      llvm::find_if(moduleAttributes, [&](const ModuleAttribute &attribute) {
+        return attribute.name == name;
+      });
+  if (known == std::end(moduleAttributes))
+    return complain() << "is not an attribute of the npu dialect";
   if (!isa<ModuleOp>(op))
     return complain() << "is allowed only on modules";
-  const bool fits = isText     ? isa<StringAttr>(attr.getValue())
-                    : isTarget ? isa<TargetAttr>(attr.getValue())
-                    : isUnit   ? isa<UnitAttr>(attr.getValue())
-                               : isa<RegionAttr>(attr.getValue());
-  if (fits)
+  if (known->fits(attr.getValue()))
     return success();
-  return complain() << "must be "
-                    << (isText     ? "a string"
-                        : isTarget ? "a #npu.target"
-                        : isUnit   ? "a unit attribute"
-                                   : "a #npu.region")
-                    << ", found " << attr.getValue();
+  return complain() << "must be " << known->expected << ", found "
+                    << attr.getValue();
 }
 
 } // namespace ashlar::npu

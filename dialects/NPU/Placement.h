@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Wishes of a module about where memory planning places results.
+// Attributes of a module about where memory planning places results, and about
+// the choices between whole programs.
 
 #ifndef ASHLAR_DIALECTS_NPU_PLACEMENT_H
 #define ASHLAR_DIALECTS_NPU_PLACEMENT_H
@@ -14,14 +15,13 @@ namespace ashlar::npu {
 /// depends on it.
 inline constexpr llvm::StringLiteral kBanksApartAttr = "npu.banks_apart";
 
-/// Of a module: why it has that attribute or not, a decision for reports.
-inline constexpr llvm::StringLiteral kBanksDecisionAttr =
-    "ashlar.decision.banks";
+/// #npu.program_decision of a module: why it has that attribute or not.
+inline constexpr llvm::StringLiteral kBanksDecisionAttr = "npu.banks_decision";
 
-/// Of a module: which choices were not made by whole programs, and why; a
-/// decision for reports.
+/// #npu.program_decision of a module: which choices were not made by comparing
+/// whole programs, and why.
 inline constexpr llvm::StringLiteral kComparisonsDecisionAttr =
-    "ashlar.decision.comparisons";
+    "npu.comparisons_decision";
 
 } // namespace ashlar::npu
 

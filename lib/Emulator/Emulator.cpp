@@ -428,6 +428,25 @@ static void measureOwnExponents(Engine &engine, const Op &op) {
     }
 }
 
+/// Adds what the current instruction counted, of node `node`, to the result.
+static void addCounters(const Engine &engine, uint32_t node,
+                        RunResult &result) {
+  const numerics::EncodeCounters &counters = engine.counters;
+  if (engine.fetched != 0 && node < result.nodes.size()) {
+    // What fetches encodes nothing.
+    result.nodes[node].fetched += engine.fetched;
+    result.nodes[node].saturatedAtFetch += counters.saturated;
+  }
+  result.saturated += counters.saturated;
+  result.underflow += counters.underflow;
+  result.nonFinite += counters.nan + counters.infinite;
+  if (node >= result.nodes.size())
+    return;
+  result.nodes[node].saturated += counters.saturated;
+  result.nodes[node].underflow += counters.underflow;
+  result.nodes[node].nonFinite += counters.nan + counters.infinite;
+}
+
 /// Stops at the first instruction that the contents of memory make impossible.
 static std::optional<Fault> execute(LoadedProgram::Impl &impl,
                                     const Options &options, RunResult &result) {
@@ -448,26 +467,9 @@ static std::optional<Fault> execute(LoadedProgram::Impl &impl,
       return runFault(impl, i);
     if (options.traceArray)
       traceValues(impl, static_cast<uint32_t>(i), result);
-    const numerics::EncodeCounters &counters = engine.counters;
-    const uint32_t node = impl.nodeOf(i);
-    if (engine.fetched != 0 && node < result.nodes.size()) {
-      // What fetches encodes nothing.
-      result.nodes[node].fetched += engine.fetched;
-      result.nodes[node].saturatedAtFetch += counters.saturated;
-    }
-    if (counters.saturated | counters.underflow | counters.nan |
-        counters.infinite) {
-      result.saturated += counters.saturated;
-      result.underflow += counters.underflow;
-      result.nonFinite += counters.nan + counters.infinite;
-      if (node < result.nodes.size()) {
-        result.nodes[node].saturated += counters.saturated;
-        result.nodes[node].underflow += counters.underflow;
-        result.nodes[node].nonFinite += counters.nan + counters.infinite;
-      }
-    }
-    if (counters.repaired > 0)
-      repairBlocks(impl, static_cast<uint32_t>(i), counters.repaired, result);
+    addCounters(engine, impl.nodeOf(i), result);
+    if (const uint64_t repaired = engine.counters.repaired; repaired > 0)
+      repairBlocks(impl, static_cast<uint32_t>(i), repaired, result);
     if (!options.dumpTensors)
       continue;
     for (; nextDump < impl.dumpOrder.size(); ++nextDump) {

@@ -8,8 +8,6 @@
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/MathExtras.h"
 #include <algorithm>
-#include <map>
-#include <vector>
 
 using namespace ashlar::machine;
 using namespace ashlar::machine::saturating;
@@ -231,49 +229,56 @@ BankAccesses busiestPartition(const Description &machine, const Normal &normal,
   return most;
 }
 
-/// Patterns that go beyond the state buffer, and what they take. To follow one
-/// takes some milliseconds, and predictions for maps that will be cut ask for a
-/// few of them again and again: for every order of loops and every cut.
-class FarPatterns {
-public:
-  BankAccesses busiest(const Description &machine, const Normal &normal,
-                       uint64_t count) {
-    const uint64_t bytes =
-        mul(machine.sb.bytesPerPartition, machine.sb.partitions);
-    if (static_cast<uint64_t>(std::max<int64_t>(normal.base, 0)) +
-            normal.extent(0) <=
-        bytes)
-      return busiestPartition(machine, normal, count);
-    const Key key = keyOf(machine, normal);
-    if (auto found = known.find(key); found != known.end())
-      return found->second;
-    if (known.size() >= mostKnown)
-      known.clear();
-    return known[key] = busiestPartition(machine, normal, count);
-  }
+/// Patterns that FarPatterns holds at most.
+constexpr size_t mostKnown = 256;
 
-private:
-  using Key = std::vector<uint64_t>;
-  static constexpr size_t mostKnown = 256;
+bool liesInside(const Description &machine, const Normal &normal) {
+  const uint64_t bytes =
+      mul(machine.sb.bytesPerPartition, machine.sb.partitions);
+  return static_cast<uint64_t>(std::max<int64_t>(normal.base, 0)) +
+             normal.extent(0) <=
+         bytes;
+}
 
-  static Key keyOf(const Description &machine, const Normal &normal) {
-    Key key{machine.sb.bytesPerPartition,
-            machine.sb.partitions,
-            machine.sb.banks,
-            machine.sb.bankBytes(),
-            machine.sb.portBytes,
-            static_cast<uint64_t>(normal.base),
-            normal.run,
-            normal.repeats};
-    for (const Loop &loop : normal.loops)
-      key.insert(key.end(), {loop.count, loop.stride});
-    return key;
-  }
+FarPatterns::Key keyOf(const Description &machine, const Normal &normal) {
+  FarPatterns::Key key{machine.sb.bytesPerPartition,
+                       machine.sb.partitions,
+                       machine.sb.banks,
+                       machine.sb.bankBytes(),
+                       machine.sb.portBytes,
+                       static_cast<uint64_t>(normal.base),
+                       normal.run,
+                       normal.repeats};
+  for (const Loop &loop : normal.loops)
+    key.insert(key.end(), {loop.count, loop.stride});
+  return key;
+}
 
-  std::map<Key, BankAccesses> known;
-};
+/// busiestPartition(), looked up in `far` where it takes long.
+BankAccesses busiestPartition(const Description &machine, const Normal &normal,
+                              uint64_t count, FarPatterns *far) {
+  if (!far || liesInside(machine, normal))
+    return busiestPartition(machine, normal, count);
+  FarPatterns::Key key = keyOf(machine, normal);
+  if (const BankAccesses *found = far->find(key))
+    return *found;
+  BankAccesses most = busiestPartition(machine, normal, count);
+  far->insert(std::move(key), most);
+  return most;
+}
 
 } // namespace
+
+const BankAccesses *FarPatterns::find(const Key &key) const {
+  auto found = known.find(key);
+  return found == known.end() ? nullptr : &found->second;
+}
+
+void FarPatterns::insert(Key key, const BankAccesses &accesses) {
+  if (known.size() >= mostKnown)
+    known.clear();
+  known.emplace(std::move(key), accesses);
+}
 
 void ashlar::machine::addAccesses(const Description &machine,
                                   const PortPattern &pattern,
@@ -294,7 +299,8 @@ void ashlar::machine::addAccesses(const Description &machine,
 
 void ashlar::machine::addLinearAccesses(const Description &machine,
                                         const PortPattern &pattern,
-                                        llvm::MutableArrayRef<uint64_t> banks) {
+                                        llvm::MutableArrayRef<uint64_t> banks,
+                                        FarPatterns *far) {
   const uint64_t row = machine.sb.bytesPerPartition;
   Normal normal(pattern, row);
   const uint64_t count = banks.size();
@@ -305,8 +311,7 @@ void ashlar::machine::addLinearAccesses(const Description &machine,
                   bank = limited(bank + accesses);
                 })
         .run();
-  thread_local FarPatterns far;
-  const BankAccesses most = far.busiest(machine, normal, count);
+  const BankAccesses most = busiestPartition(machine, normal, count, far);
   for (uint64_t bank = 0; bank < count; ++bank)
     banks[bank] = limited(banks[bank] + most[bank]);
 }

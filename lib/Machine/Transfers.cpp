@@ -38,7 +38,8 @@ struct Descriptor {
   }
 
   /// Cycles of the busiest bank.
-  uint64_t claim(const Description &machine, const Transfer &transfer) const {
+  uint64_t claim(const Description &machine, const Transfer &transfer,
+                 FarPatterns &far) const {
     if (machine.sb.banks == 0)
       return 0;
     BankAccesses banks(machine.sb.banks, 0);
@@ -50,7 +51,7 @@ struct Descriptor {
       pattern.elementBytes = transfer.elementBytes;
       for (auto [count, stride] : llvm::zip(counts, strides[which]))
         pattern.add(count, stride);
-      addLinearAccesses(machine, pattern, banks);
+      addLinearAccesses(machine, pattern, banks, &far);
     }
     return bankCycles(machine, *llvm::max_element(banks));
   }
@@ -116,8 +117,7 @@ uint64_t ashlar::machine::transferRuns(const Transfer &transfer) {
                   onchipRuns(all.side(transfer, 1)));
 }
 
-TransferCost ashlar::machine::transferCost(const Description &machine,
-                                           const Transfer &transfer) {
+TransferCost TransferCosts::of(const Transfer &transfer) {
   TransferLoops loops = transfer.loops;
   mergeLoops(loops, mostIterations);
   TransferCost cost;
@@ -130,23 +130,22 @@ TransferCost ashlar::machine::transferCost(const Description &machine,
   const Descriptor one(llvm::ArrayRef<TransferLoop>(loops).drop_front(outer));
   const Timing time =
       dmaCopy(machine, one.side(transfer, 0), one.side(transfer, 1));
-  const uint64_t claim = one.claim(machine, transfer);
+  const uint64_t claim = one.claim(machine, transfer, far);
   cost.issue = mul(cost.descriptors, withPorts(time, claim).issue);
   cost.dram = mul(cost.descriptors, time.dram);
   cost.claim = mul(cost.descriptors, claim);
   return cost;
 }
 
-TransferCost ashlar::machine::partsCost(const Description &machine,
-                                        const Transfer &transfer, size_t cut,
-                                        int64_t parts) {
+TransferCost TransferCosts::ofParts(const Transfer &transfer, size_t cut,
+                                    int64_t parts) {
   if (cut >= transfer.loops.size() || parts < 2)
-    return transferCost(machine, transfer);
+    return of(transfer);
   Transfer part = transfer;
   const auto extent = static_cast<uint64_t>(transfer.loops[cut].extent);
   const uint64_t size = ceilDiv(extent, static_cast<uint64_t>(parts));
   part.loops[cut].extent = static_cast<int64_t>(size);
-  TransferCost cost = transferCost(machine, part);
+  TransferCost cost = of(part);
   const uint64_t count = ceilDiv(extent, size);
   for (uint64_t *term :
        {&cost.descriptors, &cost.issue, &cost.dram, &cost.claim})
@@ -157,13 +156,12 @@ TransferCost ashlar::machine::partsCost(const Description &machine,
 /// The loop along which a transfer with DRAM is cut instead of loop \p best,
 /// whose parts would take more bursts than the whole: the next one whose parts
 /// do not, of enough iterations if there is one; none if all do.
-static size_t cutBetweenBursts(const Description &machine,
-                               const Transfer &transfer, size_t best,
-                               int64_t parts) {
+size_t TransferCosts::cutBetweenBursts(const Transfer &transfer, size_t best,
+                                       int64_t parts) {
   constexpr uint64_t worth = 16;
-  const uint64_t whole = transferCost(machine, transfer).dram;
+  const uint64_t whole = of(transfer).dram;
   auto wastes = [&](size_t cut) {
-    const uint64_t dram = partsCost(machine, transfer, cut, parts).dram;
+    const uint64_t dram = ofParts(transfer, cut, parts).dram;
     return dram > whole && (dram - whole) * worth > whole;
   };
   const TransferLoops &loops = transfer.loops;
@@ -176,9 +174,8 @@ static size_t cutBetweenBursts(const Description &machine,
   return loops.size();
 }
 
-size_t ashlar::machine::loopToCut(const Description &machine,
-                                  const Transfer &transfer, int64_t parts,
-                                  uint64_t queues) {
+size_t TransferCosts::loopToCut(const Transfer &transfer, int64_t parts,
+                                uint64_t queues) {
   const TransferLoops &loops = transfer.loops;
   auto isEven = [&](const TransferLoop &loop) {
     return loop.extent >= evenParts * parts;
@@ -190,25 +187,23 @@ size_t ashlar::machine::loopToCut(const Description &machine,
   const bool ordered = even ? usesDram(transfer) || machine.sb.banks == 0
                             : transfer.sides[1].inDram;
   if (parts > 1 && even && usesDram(transfer)) {
-    const size_t other = cutBetweenBursts(machine, transfer, best, parts);
+    const size_t other = cutBetweenBursts(transfer, best, parts);
     // Parts of a load go to queues that may have more to do than DRAM.
-    const bool better =
-        transfer.sides[1].inDram ||
-        (other < loops.size() &&
-         partsCost(machine, transfer, other, parts).cycles(queues) <
-             partsCost(machine, transfer, best, parts).cycles(queues));
+    const bool better = transfer.sides[1].inDram ||
+                        (other < loops.size() &&
+                         ofParts(transfer, other, parts).cycles(queues) <
+                             ofParts(transfer, best, parts).cycles(queues));
     return better ? other : best;
   }
   if (parts < 2 || ordered || !ordersMatter(machine))
     return best;
   // Uneven parts are better than a queue that works alone.
-  uint64_t least =
-      even ? partsCost(machine, transfer, best, parts).cycles(queues)
-           : transferCost(machine, transfer).cycles(queues);
+  uint64_t least = even ? ofParts(transfer, best, parts).cycles(queues)
+                        : of(transfer).cycles(queues);
   for (size_t i = even ? best + 1 : 0; i < loops.size(); ++i) {
     if (even && !isEven(loops[i]))
       continue;
-    const uint64_t own = partsCost(machine, transfer, i, parts).cycles(queues);
+    const uint64_t own = ofParts(transfer, i, parts).cycles(queues);
     if (own < least) {
       least = own;
       best = i;
@@ -218,14 +213,13 @@ size_t ashlar::machine::loopToCut(const Description &machine,
 }
 
 /// The cost of \p transfer in its order, cut where it is best.
-static TransferCost costInParts(const Description &machine,
-                                const Transfer &transfer, int64_t parts,
-                                uint64_t queues) {
+TransferCost TransferCosts::inParts(const Transfer &transfer, int64_t parts,
+                                    uint64_t queues) {
   Transfer merged = transfer;
   mergeLoops(merged.loops, mostIterations);
-  const size_t cut = parts > 1 ? loopToCut(machine, merged, parts, queues)
-                               : merged.loops.size();
-  return partsCost(machine, merged, cut, parts);
+  const size_t cut =
+      parts > 1 ? loopToCut(merged, parts, queues) : merged.loops.size();
+  return ofParts(merged, cut, parts);
 }
 
 /// The orders of loops that are compared: given, by the runs of either side,
@@ -252,16 +246,15 @@ ordersOf(const Description &machine, const TransferLoops &given) {
   return orders;
 }
 
-TransferCost ashlar::machine::orderLoops(const Description &machine,
-                                         Transfer &transfer, int64_t parts,
-                                         uint64_t queues) {
-  TransferCost best = costInParts(machine, transfer, parts, queues);
+TransferCost TransferCosts::orderLoops(Transfer &transfer, int64_t parts,
+                                       uint64_t queues) {
+  TransferCost best = inParts(transfer, parts, queues);
   if (!ordersMatter(machine))
     return best;
   Transfer other = transfer;
   for (const TransferLoops &order : ordersOf(machine, transfer.loops)) {
     other.loops = order;
-    const TransferCost cost = costInParts(machine, other, parts, queues);
+    const TransferCost cost = inParts(other, parts, queues);
     if (rank(other, cost, queues) >= rank(other, best, queues))
       continue;
     best = cost;

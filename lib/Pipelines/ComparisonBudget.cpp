@@ -50,20 +50,18 @@ bool ComparisonBudget::wasGivenUp(llvm::StringRef what) {
   return true;
 }
 
-DictionaryAttr ComparisonBudget::decision(MLIRContext &context) const {
+npu::ProgramDecisionAttr
+ComparisonBudget::decision(MLIRContext &context) const {
   if (omitted.empty() || total == 0)
     return {};
-  Builder builder(&context);
-  auto text = [&](llvm::StringRef name, const std::string &value) {
-    return builder.getNamedAttr(name, builder.getStringAttr(value));
-  };
-  return builder.getDictionaryAttr(
-      {text("choice", "predicted"),
-       text("reason",
-            llvm::formatv("whole programs would decide, but the next is "
-                          "predicted to exceed the work of {0} instructions "
-                          "that comparisons may take in all; not compared: {1}",
-                          total, llvm::join(omitted, ", ")))});
+  const std::string reason =
+      llvm::formatv("whole programs would decide, but the next is predicted to "
+                    "exceed the work of {0} instructions that comparisons may "
+                    "take in all; not compared: {1}",
+                    total, llvm::join(omitted, ", "));
+  return npu::ProgramDecisionAttr::get(
+      &context, StringAttr::get(&context, "predicted"),
+      StringAttr::get(&context, reason), DictionaryAttr());
 }
 
 } // namespace ashlar::pipelines

@@ -6,7 +6,7 @@
 #ifndef ASHLAR_LIB_PIPELINES_COMPARISONBUDGET_H
 #define ASHLAR_LIB_PIPELINES_COMPARISONBUDGET_H
 
-#include "mlir/IR/BuiltinAttributes.h"
+#include "dialects/NPU/NPUDialect.h"
 #include "llvm/ADT/StringRef.h"
 
 #include <algorithm>
@@ -58,7 +58,7 @@ public:
   void note(llvm::StringRef what);
 
   /// What was not compared and why, a decision for reports; null if nothing.
-  mlir::DictionaryAttr decision(mlir::MLIRContext &context) const;
+  npu::ProgramDecisionAttr decision(mlir::MLIRContext &context) const;
 
 private:
   uint64_t leftOf(uint64_t taken) const {

@@ -26,13 +26,14 @@ inline ErrorClass failureClass(Phase phase) {
 }
 
 /// Why results lie where they do, once that was compared.
-inline mlir::DictionaryAttr banksDecisionOf(mlir::ModuleOp module) {
-  return module->getAttrOfType<mlir::DictionaryAttr>(npu::kBanksDecisionAttr);
+inline npu::ProgramDecisionAttr banksDecisionOf(mlir::ModuleOp module) {
+  return module->getAttrOfType<npu::ProgramDecisionAttr>(
+      npu::kBanksDecisionAttr);
 }
 
 /// Which choices whole programs did not make, if any.
-inline mlir::DictionaryAttr comparisonsDecisionOf(mlir::ModuleOp module) {
-  return module->getAttrOfType<mlir::DictionaryAttr>(
+inline npu::ProgramDecisionAttr comparisonsDecisionOf(mlir::ModuleOp module) {
+  return module->getAttrOfType<npu::ProgramDecisionAttr>(
       npu::kComparisonsDecisionAttr);
 }
 
@@ -158,8 +159,8 @@ private:
           : options.poolDrain;
   std::string poolReason;  ///< that mode off gives
   bool banksApart = false; ///< results lie in other banks than operands
-  mlir::DictionaryAttr banksDecision;       ///< why, once it was compared
-  mlir::DictionaryAttr comparisonsDecision; ///< what was not compared
+  npu::ProgramDecisionAttr banksDecision;       ///< why, once it was compared
+  npu::ProgramDecisionAttr comparisonsDecision; ///< what was not compared
   std::string denseReason;
   std::string measured; ///< option of choose-cluster
 };

@@ -98,10 +98,16 @@ std::string collectDecisions(ModuleOp module) {
   return toText(std::move(decisions));
 }
 
-std::string programDecision(DictionaryAttr decision) {
+std::string programDecision(npu::ProgramDecisionAttr decision) {
   llvm::json::Array decisions;
-  if (decision)
-    decisions.push_back(entryOf("(program)", decision));
+  if (decision) {
+    llvm::json::Object entry{{"node", "(program)"},
+                             {"choice", decision.getChoice().getValue()},
+                             {"reason", decision.getReason().getValue()}};
+    if (DictionaryAttr alternatives = decision.getAlternatives())
+      entry["alternatives"] = toJson(alternatives);
+    decisions.push_back(std::move(entry));
+  }
   return toText(std::move(decisions));
 }
 

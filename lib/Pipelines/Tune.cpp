@@ -346,9 +346,9 @@ llvm::Expected<Tried> Compilation::tryPools(ClusterChoice &choice) {
   return best;
 }
 
-/// What was found of the placement of results, for reports.
-static DictionaryAttr banksDecisionFor(Builder builder, uint64_t apart,
-                                       uint64_t low) {
+/// The comparison of two placements of results, for reports.
+static npu::ProgramDecisionAttr banksDecisionFor(Builder builder,
+                                                 uint64_t apart, uint64_t low) {
   const std::string reason = llvm::formatv(
       "the whole network takes {0} cycles with results in other banks than "
       "their operands, {1} with results as low as they fit",
@@ -357,16 +357,12 @@ static DictionaryAttr banksDecisionFor(Builder builder, uint64_t apart,
     return builder.getNamedAttr(
         name, builder.getI64IntegerAttr(static_cast<int64_t>(cycles)));
   };
-  auto text = [&](llvm::StringRef name, llvm::StringRef value) {
-    return builder.getNamedAttr(name, builder.getStringAttr(value));
-  };
-  return builder.getDictionaryAttr(
-      {builder.getNamedAttr(
-           "alternatives",
-           builder.getDictionaryAttr(
-               {number("banks-apart", apart), number("low-addresses", low)})),
-       text("choice", apart < low ? "banks-apart" : "low-addresses"),
-       text("reason", reason)});
+  return npu::ProgramDecisionAttr::get(
+      builder.getContext(),
+      builder.getStringAttr(apart < low ? "banks-apart" : "low-addresses"),
+      builder.getStringAttr(reason),
+      builder.getDictionaryAttr(
+          {number("banks-apart", apart), number("low-addresses", low)}));
 }
 
 /// Where engines wait for banks of the state buffer, also compiles with results

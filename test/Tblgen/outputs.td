@@ -81,7 +81,7 @@ def T_AddOp : ISA_Encoding<"vec.add_all", 0x12, ["pe", "vec"]> {
 // DOCS: ### vec.add_all
 // DOCS: Opcode `0x12`, 2 words, queue pe, vec, since 1.1.
 // DOCS: | `stride` | 1 | 12-51 | s40 | -549755813888 .. 549755813887 | 0 | bytes | stride |
-// DOCS: Zero: word 1 bits 61-63.
+// DOCS: Reserved bits, which are zero: word 1 bits 61-63.
 // DOCS: | source | read | linear, mem `Memory::Sb`, base `base`, bytes `4`; loops `n` x `stride`; as moved reaches it |
 // DOCS-NEXT: |  | write | registers, space `Space::Xr`, index `n`, merge `!clear` |
 // DOCS-NEXT: | sums | write | sums; if `clear` |

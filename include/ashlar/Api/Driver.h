@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The host's side of several accelerators: keeps compiled programs, starts runs
-// of them, says how far they are, and takes their results. A run may take
-// outputs of earlier runs as its inputs, and may depend on a scalar that an
-// earlier run made: parts of a network that are left out when an early exit is
-// good enough. Part of libashlar-runtime; docs/Api.md has an example.
+// The host driver of several accelerators: holds compiled programs, starts runs
+// of them, reports their progress, and hands out their results. A run may take
+// outputs of earlier runs as inputs. It may also depend on a scalar that an
+// earlier run produced, so that an early exit can skip the rest of a network.
+// Part of libashlar-runtime; docs/Api.md has an example.
 //
 // Functions may be called by any thread. Results never depend on the number of
 // accelerators nor on the host's threads.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Errors of the library as values. Needs the C++ standard library alone, as all
+// Errors of the library as values. Needs only the C++ standard library, as all
 // headers of ashlar/Api do.
 
 #ifndef ASHLAR_API_RESULT_H

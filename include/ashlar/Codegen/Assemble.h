@@ -13,7 +13,7 @@
 
 namespace ashlar::codegen {
 
-/// Where the program has the bytes of its constants from.
+/// The owner of the bytes of a program's constants.
 enum class ConstantBytes {
   Copied, ///< Its own.
   Shared, ///< The module's: the program must not outlive the context.
@@ -41,10 +41,10 @@ private:
   std::multimap<uint64_t, Known> byHash;
 };
 
-/// Encodes the one `isa.program` of `module` with its tables; the plan and the
-/// decisions are the caller's to add; bytes that are taken come from \p pool
-/// where it has them. A value that does not fit its field is an error that
-/// names node, instruction and field.
+/// Encodes the only `isa.program` of `module` with its tables. The caller adds
+/// the plan and the decisions. Bytes that are taken come from \p pool if it has
+/// them. A value that does not fit its field is an error that names node,
+/// instruction and field.
 llvm::Expected<container::Program>
 assemble(mlir::ModuleOp module, ConstantBytes constants = ConstantBytes::Copied,
          ConstantPool *pool = nullptr);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Drains that need not wait for the end of their stream.
+// Drains that may start before their stream ends.
 
 #ifndef ASHLAR_EMULATOR_DRAINORDER_H
 #define ASHLAR_EMULATOR_DRAINORDER_H

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Faults of an emulated program, as values. A program comes from a file and
-// may say anything: whatever is wrong with it is found by the loader and ends
-// here, never in a crash.
+// Faults of an emulated program, as values. A program comes from a file and may
+// contain anything. The loader finds whatever is wrong with it and reports it
+// as a fault; it never crashes.
 
 #ifndef ASHLAR_EMULATOR_FAULT_H
 #define ASHLAR_EMULATOR_FAULT_H

@@ -27,13 +27,14 @@ struct ProgramOrder {
   uint64_t before = 0, after = 0; ///< Predicted cycles.
 };
 
-/// The order in which the instructions of \p program could start if whatever is
-/// free served who comes first. Queues and semaphores keep their orders, and
-/// what writes the memory of a planned tensor keeps its side of the moment in
-/// which the tensor is copied out: the same results, bit by bit. Nothing if
-/// that order takes as many cycles as the present one, or if the program is one
-/// that load() would refuse. Times are those of the timing model, without
-/// results in flight within a queue.
+/// The instructions of \p program in the order in which they could start if
+/// every resource served requests first come, first served. Queues and
+/// semaphores keep their orders. An instruction that writes the memory of a
+/// planned tensor stays before or after the point at which the tensor is copied
+/// out, so results are the same, bit by bit. Nothing if that order takes no
+/// fewer cycles than the given one, or if load() would refuse the program.
+/// Times are those of the timing model, without results in flight within a
+/// queue.
 std::optional<ProgramOrder> orderByStart(const container::Program &program);
 
 /// Queues whose instructions stay in program order: what the array and the
@@ -51,8 +52,7 @@ struct Dependences {
   uint32_t steps = 0; ///< Instructions first.
 };
 
-/// What an instruction goes before others for, of those that a queue could
-/// start.
+/// The priority among the instructions that a queue could start.
 enum class Urgency {
   Program,     ///< It comes first in the program.
   CriticalPath ///< The longest chain of dependent instructions follows it.
@@ -85,9 +85,9 @@ public:
   OrderTrials &operator=(OrderTrials &&) noexcept;
   ~OrderTrials();
 
-  /// A schedule by lists: whenever a queue is free, it takes the most urgent
-  /// instruction that may start, or the one that may start first. `before` is
-  /// 0, `after` what the schedule takes where queues wait for each other at no
+  /// A list schedule: whenever a queue is free, it takes the most urgent ready
+  /// instruction, or else the one that becomes ready first. `before` is 0,
+  /// `after` what the schedule takes where queues wait for each other at no
   /// cost. Nothing if the dependences form a cycle.
   std::optional<ProgramOrder> listSchedule(const ListRule &rule) const;
 
@@ -114,7 +114,7 @@ private:
   std::unique_ptr<State> state;
 };
 
-/// One schedule of \p program by lists (OrderTrials).
+/// One list schedule of \p program (OrderTrials).
 std::optional<ProgramOrder> listSchedule(const container::Program &program,
                                          const Dependences &dependences,
                                          const ListRule &rule);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What an instruction takes of the ports of the state buffer. A footprint says
-// which bytes it touches; here is how often they are streamed.
+// The use that an instruction makes of the ports of the state buffer. A
+// footprint says which bytes it touches; this file says how often they are
+// streamed.
 
 #ifndef ASHLAR_ISA_PORTS_H
 #define ASHLAR_ISA_PORTS_H
@@ -14,9 +15,9 @@ namespace ashlar::isa {
 /// One operand in SB.
 struct SbStream {
   machine::PortPattern pattern;
-  /// The pattern is by address (machine::addLinearAccesses): an engine that
-  /// moves bytes from any partition to any other. Else partitions [partBegin,
-  /// partEnd) work in step, each by the same pattern.
+  /// The pattern is by address (machine::addLinearAccesses), for an engine that
+  /// moves bytes between any partitions. Otherwise partitions [partBegin,
+  /// partEnd) work in lockstep, all with the same pattern.
   bool linear = false;
   uint32_t partBegin = 0, partEnd = 1;
 };
@@ -40,8 +41,8 @@ using BankClaims = machine::BankAccesses;
 BankClaims bankClaims(const Instruction &inst,
                       const machine::Description &machine, uint64_t passes = 1);
 
-/// The same by exact accesses, where a table of tiles says what an instruction
-/// touches: a run of an access is streamed once.
+/// The same for exact accesses, for instructions whose tile table says what
+/// they touch: each run of an access is streamed once.
 BankClaims bankClaims(llvm::ArrayRef<Access> accesses,
                       const machine::Description &machine);
 

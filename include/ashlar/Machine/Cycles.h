@@ -254,8 +254,8 @@ uint64_t peTileSequence(const Description &machine,
 
 //===- Classes of functions ----------------------------------------------===//
 
-/// Cost classes of the functions of ACT and VEC; the cycles are in the
-/// description, of each engine on its own.
+/// Cost classes of the functions of ACT and VEC; the description has the cycles
+/// of each engine.
 enum class VecCost : uint8_t { Cheap, Medium, Expensive, VeryExpensive };
 
 /// The class of an operation by its instruction-set name ("copy", "leakyRelu",
@@ -265,8 +265,8 @@ std::optional<VecCost> vecCostOf(llvm::StringRef operation);
 //===- ACT ---------------------------------------------------------------===//
 
 /// Cycles per result and lane of a drain with a function of class \p cost.
-/// Scale, bias, residual and limits are stages of the pipeline, which take
-/// nothing.
+/// Scale, bias, residual and limits are stages of the pipeline and take no
+/// cycles.
 uint64_t actClassCycles(const Description &machine, VecCost cost);
 
 /// Cycles in which PSUM gives \p entries entries of \p columns columns:
@@ -317,8 +317,8 @@ TileStep tileStep(const Description &machine, uint64_t lanes, uint64_t lines,
 uint64_t bankSums(const Description &machine, llvm::ArrayRef<uint64_t> windows,
                   uint64_t width);
 
-/// Cycles of a coefficient that goes alone: steps * passes, times the sums that
-/// a window has in one bank.
+/// Cycles of a single coefficient: steps * passes, times the sums that a window
+/// has in one bank.
 uint64_t tilePeriod(const Description &machine, const TileStep &step,
                     uint64_t passes);
 
@@ -357,7 +357,7 @@ private:
   std::vector<uint64_t> ready; ///< Per region, when its next sum may start.
 };
 
-/// Coefficients of a channel, as far as time depends on them.
+/// The properties of a channel's coefficients that its time depends on.
 struct ChannelCrowd {
   uint64_t entries = 0; ///< All of them.
   uint64_t kernels = 0; ///< Kernels that have any.

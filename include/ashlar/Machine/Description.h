@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A machine as numbers: every parameter that the compiler may decide by and
-// the emulator may time by. Nothing in the project branches on a machine's
-// name. docs/Machine.md explains each parameter.
+// A machine as numbers: every parameter that may influence a decision of the
+// compiler or a time of the emulator. Nothing in the project branches on a
+// machine's name. docs/Machine.md explains each parameter.
 //
 // All numbers are 64 bits wide so that products of two of them cannot wrap
 // after validate() has accepted the description.
@@ -59,8 +59,8 @@ struct Dma {
   /// Contiguous runs that a queue gathers or scatters on chip per cycle; 0: any
   /// number.
   uint64_t runsPerCycle = 0;
-  /// Stored codes of a stream without its zeros that a queue puts in their
-  /// places per cycle; 0: queues read dense streams alone.
+  /// Rate at which a queue decodes a stream whose zeros are left out, in stored
+  /// codes per cycle; 0: queues read dense streams only.
   uint64_t decodedCodesPerCycle = 128;
   bool operator==(const Dma &) const = default;
 };
@@ -176,9 +176,9 @@ struct Sparse {
   uint64_t countsPerCycle = 32;       ///< Counters that a cut sums up.
   uint64_t partCycles = 32;           ///< Of a cut besides sums and look-ups.
   uint64_t queueDepth = 0; ///< Products that may wait when scattering; 0: P.
-  /// How compute units reach memory units: 0 each its own, 1 also the one
-  /// before (2x2 switches), 2 any through a mesh, 3 any through a Benes
-  /// network.
+  /// Network between compute units and memory units: 0 static, each unit its
+  /// own; 1 also the previous one (2x2 switches); 2 any, through a mesh; 3 any,
+  /// through a Benes network.
   uint64_t binding = 0;
   /// Banks of a unit's accumulators, entry e in bank e mod banks, one sum per
   /// bank and cycle; a power of two, or 0: any sums meet in any cycle.
@@ -225,8 +225,8 @@ struct StatisticsRegisters {
   bool operator==(const StatisticsRegisters &) const = default;
 };
 
-/// The host processor, as far as it works for a program: one core that reads
-/// and writes DRAM.
+/// The part of the host processor that executes host functions: one core that
+/// reads and writes DRAM.
 struct Host {
   uint64_t callCycles = 0;     ///< Of a call, before its first byte.
   uint64_t stepCycles = 1;     ///< Of a step of a function (Machine/Host.h).

@@ -39,8 +39,8 @@ uint64_t runsBursts(const Description &machine, uint64_t address,
                     llvm::ArrayRef<uint64_t> counts,
                     llvm::ArrayRef<int64_t> strides, uint64_t runBytes);
 
-/// Rows that such runs visit, one run after the other: runs less than a row
-/// apart share what they can. An estimate from counts, strides and bytes alone.
+/// Rows that such runs visit in sequence. Runs less than a row apart share
+/// rows. An estimate from counts, strides and bytes only.
 uint64_t rowVisits(const Description &machine, llvm::ArrayRef<uint64_t> counts,
                    llvm::ArrayRef<int64_t> strides, uint64_t runBytes);
 

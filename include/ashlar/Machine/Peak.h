@@ -13,7 +13,7 @@ namespace ashlar::machine {
 enum class Engine { Dma, PeLoad, Pe, Act, Vec, Tcc, Host };
 
 /// Work that \p engine can do in a cycle, in units of workUnit(): a copy queue
-/// on its own, the sparse cluster with all its units.
+/// by itself, the sparse cluster with all its units.
 uint64_t peakPerCycle(const Description &machine, Engine engine);
 
 /// "bytes", "rows", "products", "results", "lane-cycles"; of the host "steps".

@@ -9,20 +9,22 @@
 
 #include "ashlar/Machine/Cycles.h"
 #include "llvm/ADT/SmallVector.h"
+#include <map>
+#include <vector>
 
 namespace ashlar::machine {
 
-/// What one operand of an instruction streams through the ports of a
-/// partition: elements at base + sum i[d] * strides[d], the last dimension
-/// innermost. Every element of the stream counts, also one that was there
-/// before; only innermost dimensions of stride 0 are free.
+/// What one operand of an instruction streams through the ports of a partition:
+/// elements at base + sum i[d] * strides[d], the last dimension innermost.
+/// Every element of the stream counts, even if it was streamed before; only
+/// innermost dimensions of stride 0 are free.
 struct PortPattern {
   int64_t base = 0; ///< Byte of the partition.
   uint64_t elementBytes = 1;
   llvm::SmallVector<uint64_t, 8> counts;
   llvm::SmallVector<int64_t, 8> strides; ///< Bytes.
-  /// Each element lies up to so many bytes further on, wherever data says: all
-  /// banks that it may lie in count it.
+  /// Data may move each element by up to this many bytes: it counts in every
+  /// bank that it may be in.
   uint64_t reach = 0;
 
   void add(uint64_t count, int64_t stride) {
@@ -36,23 +38,40 @@ using BankAccesses = llvm::SmallVector<uint64_t, 16>;
 
 /// Adds the accesses of \p pattern to \p banks, which has sb.banks numbers. A
 /// run of L contiguous bytes inside a bank takes ceil(L / sb.port_bytes). The
-/// time is linear in dimensions times banks, as long as runs of one dimension
-/// do not overlap those of others more than some thousand times: such a pattern
-/// counts wholly in every bank that it may touch.
+/// time is linear in dimensions times banks. A pattern in which runs of
+/// different dimensions overlap several thousand times is not followed: all of
+/// it counts in every bank that it may touch.
 void addAccesses(const Description &machine, const PortPattern &pattern,
                  llvm::MutableArrayRef<uint64_t> banks);
 
-/// The same of a pattern by address: byte b of partition p is p *
-/// sb.bytes_per_partition + b. Partitions are served independently of each
-/// other, so each bank counts what the busiest partition takes.
-void addLinearAccesses(const Description &machine, const PortPattern &pattern,
-                       llvm::MutableArrayRef<uint64_t> banks);
+/// Accesses of patterns that reach beyond the state buffer. Following one of
+/// them takes milliseconds, and predictions for feature maps that will be tiled
+/// ask for the same few patterns for every loop order and every cut.
+class FarPatterns {
+public:
+  /// The identity of a pattern: machine sizes, base, run, repeats and loops.
+  using Key = std::vector<uint64_t>;
 
-/// Accesses of \p pattern if all of it lies in one bank: what predictions use
+  const BankAccesses *find(const Key &key) const;
+  void insert(Key key, const BankAccesses &accesses);
+
+private:
+  std::map<Key, BankAccesses> known;
+};
+
+/// The same for a pattern by address: byte b of partition p is p *
+/// sb.bytes_per_partition + b. Partitions are served independently of each
+/// other, so each bank counts the accesses of the busiest partition. \p far, if
+/// given, remembers patterns that reach beyond the state buffer.
+void addLinearAccesses(const Description &machine, const PortPattern &pattern,
+                       llvm::MutableArrayRef<uint64_t> banks,
+                       FarPatterns *far = nullptr);
+
+/// Accesses of \p pattern if all of it is in one bank. Predictions use this
 /// before addresses exist.
 uint64_t portAccesses(const Description &machine, const PortPattern &pattern);
 
-/// Cycles for which a bank works for an instruction with so many accesses.
+/// Cycles for which an instruction with this many accesses occupies a bank.
 uint64_t bankCycles(const Description &machine, uint64_t accesses);
 
 /// \p timing of an instruction whose busiest bank works for \p cycles cycles

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Copies of any number of loops and what they take of the queues, of DRAM and
-// of the ports of the state buffer. Code generation orders and cuts its copies
-// by these costs, predictors ask for the same copies before addresses exist.
+// Copies of any number of loops, and their cost on the queues, in DRAM and at
+// the ports of the state buffer. Code generation orders and cuts its copies by
+// these costs; predictors use them for the same copies before addresses exist.
 
 #ifndef ASHLAR_MACHINE_TRANSFERS_H
 #define ASHLAR_MACHINE_TRANSFERS_H
@@ -43,7 +43,7 @@ struct Transfer {
   TransferLoops loops;
 };
 
-/// What the descriptors of a copy take together.
+/// The total cost of the descriptors of a copy.
 struct TransferCost {
   uint64_t descriptors = 0;
   uint64_t issue = 0; ///< Cycles of queues.
@@ -53,7 +53,7 @@ struct TransferCost {
   /// Cycles if \p queues queues share the descriptors and nothing else uses
   /// the machine: DRAM and a bank serve one descriptor after the other.
   uint64_t cycles(uint64_t queues) const;
-  /// The descriptors of \p other come as well.
+  /// Adds the descriptors of \p other.
   void add(const TransferCost &other);
 };
 
@@ -73,32 +73,55 @@ void sortBySide(llvm::MutableArrayRef<TransferLoop> loops, int which);
 /// the chip that has more of them.
 uint64_t transferRuns(const Transfer &transfer);
 
-/// The cost of \p transfer in its order of loops. Outer loops that a descriptor
-/// does not hold make a descriptor of each iteration.
-TransferCost transferCost(const Description &machine, const Transfer &transfer);
+/// Costs of transfers on one machine. Comparisons of loop orders and cuts ask
+/// for similar transfers again and again, so one object serves them all; it
+/// belongs to one thread.
+class TransferCosts {
+public:
+  explicit TransferCosts(const Description &machine) : machine(machine) {}
 
-/// The cost of \p transfer cut into \p parts parts along loop \p cut; as it is
-/// if there is no such loop.
-TransferCost partsCost(const Description &machine, const Transfer &transfer,
-                       size_t cut, int64_t parts);
+  const Description &description() const { return machine; }
 
-/// Puts the loops of \p transfer into the order that takes fewest cycles on
-/// \p queues queues, cut into \p parts parts: the given one, or that in which
-/// the runs of one side are innermost, and of loops that a descriptor does not
-/// hold any one outermost. Inside the chip, of equal orders the one that leaves
-/// more of the ports to others; else the given one. A machine on which orders
-/// do not matter keeps the given one.
-TransferCost orderLoops(const Description &machine, Transfer &transfer,
-                        int64_t parts, uint64_t queues);
+  /// The cost of \p transfer in its loop order. Every iteration of the outer
+  /// loops that a descriptor cannot hold is a descriptor of its own.
+  TransferCost of(const Transfer &transfer);
 
-/// The loop of \p transfer along which it is cut into \p parts parts (fewer, if
-/// it has fewer iterations) for \p queues queues: the outermost of enough
-/// iterations for even parts, or inside the chip, where ports decide, the one
-/// whose parts take least. Where no loop has so many and orders matter, the one
-/// whose uneven parts take less than the whole. The number of loops if there is
-/// none.
-size_t loopToCut(const Description &machine, const Transfer &transfer,
-                 int64_t parts, uint64_t queues);
+  /// The cost of \p transfer cut into \p parts parts along loop \p cut; that
+  /// of the whole if there is no such loop.
+  TransferCost ofParts(const Transfer &transfer, size_t cut, int64_t parts);
+
+  /// Puts the loops of \p transfer into the order that takes the fewest cycles
+  /// on \p queues queues, cut into \p parts parts, and returns its cost. The
+  /// candidates:
+  ///
+  /// - the given order;
+  /// - the orders in which the runs of one side are innermost;
+  /// - each of these with one of the loops that a descriptor cannot hold
+  ///   outermost.
+  ///
+  /// Inside the chip, of equal orders the one that leaves more of the ports to
+  /// others wins; otherwise the given one. A machine on which orders do not
+  /// matter keeps the given one.
+  TransferCost orderLoops(Transfer &transfer, int64_t parts, uint64_t queues);
+
+  /// The loop of \p transfer along which it is cut into \p parts parts (fewer
+  /// if the loop has fewer iterations) for \p queues queues; the number of
+  /// loops if there is none. In order of preference:
+  ///
+  /// - the outermost loop with enough iterations for even parts; inside the
+  ///   chip, where ports decide, the one whose parts take the fewest cycles;
+  /// - where no loop has that many and orders matter, the loop whose uneven
+  ///   parts take fewer cycles than the whole.
+  size_t loopToCut(const Transfer &transfer, int64_t parts, uint64_t queues);
+
+private:
+  size_t cutBetweenBursts(const Transfer &transfer, size_t best, int64_t parts);
+  TransferCost inParts(const Transfer &transfer, int64_t parts,
+                       uint64_t queues);
+
+  const Description &machine;
+  FarPatterns far;
+};
 
 } // namespace ashlar::machine
 

@@ -91,7 +91,7 @@ uint64_t transposeTiles(const Description &machine,
 /// order to its new partitions. Bytes are whole bursts.
 uint64_t transposeRoundTrip(const Description &machine, uint64_t m, uint64_t n,
                             uint64_t elementBytes);
-/// The read of the round trip alone: a matrix that is in DRAM anyway.
+/// Only the read of the round trip, for a matrix that is in DRAM anyway.
 uint64_t transposeOnLoad(const Description &machine, uint64_t m, uint64_t n,
                          uint64_t elementBytes);
 /// One copy from SB to SB on one queue.

@@ -28,8 +28,8 @@ inline constexpr double kLeastGain = 1.0 / 16;
 /// against 1/2 - 1/(2 pi), about 0.47.
 inline constexpr double kRectifiedMean = 0.5;
 
-/// The weights of one output channel: rows of `rowLength` elements, each row
-/// cut into blocks on its own. Refers to the values it is given.
+/// The weights of one output channel: rows of `rowLength` elements, each
+/// divided into blocks separately. Keeps a reference to the values.
 class ChannelRounding {
 public:
   /// \p format must not have blocks of the whole tensor: they span channels.

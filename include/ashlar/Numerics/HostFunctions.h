@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What the functions of the host compute (docs/Numerics.md 14): the one place
-// that says so, for the emulator and for the interpreter of `nn`. Elements are
-// compared by keys, integers in the order of the values.
+// The only implementation of the host functions (docs/Numerics.md 14), shared
+// by the emulator and the interpreter of `nn`. Elements are compared by keys,
+// integers in the order of the values.
 
 #ifndef ASHLAR_NUMERICS_HOSTFUNCTIONS_H
 #define ASHLAR_NUMERICS_HOSTFUNCTIONS_H

@@ -61,10 +61,10 @@ public:
   /// whole population: sqrt(E(x^2) - E(x)^2).
   std::optional<int> leadOfSpread(unsigned kSixteenths, Lead lead) const;
 
-  /// The one of the step exponents `first` and those of `rest` under which
-  /// mantissas of \p mantissa bits lose least, in the measure of selectError;
-  /// `first` if that loses at most 2^-tolerance of the sum of the magnitudes,
-  /// and the earliest of equal ones.
+  /// The step exponent, among `first` and those of `rest`, with which mantissas
+  /// of \p mantissa bits lose the least in the measure of selectError, the
+  /// earliest among equals; `first` if it loses at most 2^-tolerance of the sum
+  /// of the magnitudes.
   int leastError(int first, llvm::ArrayRef<int> rest, int mantissa,
                  unsigned tolerance) const;
 

@@ -64,8 +64,8 @@ struct PlaneHeader {
 llvm::Expected<std::vector<uint8_t>> compress(const Plane &plane, Format format,
                                               unsigned levels = 0);
 
-/// The smallest of all formats and depths; of equals the first in the order
-/// of the enumeration.
+/// The smallest of all formats and depths; among equals, the first of the
+/// enumeration.
 llvm::Expected<std::vector<uint8_t>> compressSmallest(const Plane &plane);
 
 /// The inverse of compress(). Bytes that compress() never writes are a
@@ -79,7 +79,7 @@ llvm::Expected<Plane> decompress(llvm::ArrayRef<uint8_t> bytes,
 llvm::Expected<CountMap> countsOf(llvm::ArrayRef<uint8_t> bytes,
                                   uint64_t maxElements = kMaxElements);
 
-/// The header alone; `bytes` may continue after the plane, or end with the
+/// Only the header; `bytes` may continue after the plane, or end with the
 /// header. Errors as decompress().
 llvm::Expected<PlaneHeader> readHeader(llvm::ArrayRef<uint8_t> bytes,
                                        uint64_t maxElements = kMaxElements);
@@ -92,8 +92,8 @@ llvm::Expected<Format> formatOf(llvm::ArrayRef<uint8_t> bytes);
 uint64_t largestBytes(Format format, unsigned levels, int64_t rows,
                       int64_t cols, unsigned elementBytes);
 
-/// Bytes to expect if a value of row y is other than zero with probability
-/// `density[y]` (0 to 1), wherever it lies, independent of all others.
+/// Expected bytes if each value of row y is nonzero with probability
+/// `density[y]` (0 to 1), independently of its position and of all others.
 uint64_t expectedBytes(Format format, unsigned levels,
                        llvm::ArrayRef<double> density, int64_t cols,
                        unsigned elementBytes);

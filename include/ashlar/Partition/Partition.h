@@ -113,7 +113,7 @@ llvm::Expected<Partition> partition(const CountMap &map,
                                     const Geometry &geometry,
                                     const Options &options);
 
-/// Cuts a feature map on its own: identity geometry.
+/// Cuts a feature map by itself: identity geometry.
 llvm::Expected<Partition> partition(const CountMap &map,
                                     const Options &options);
 

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // When memory planning cuts an operation into tiles, and into how many. These
-// are policies of planning, not prices: what predicts a plan uses them as they
-// are.
+// are policies of planning, not prices; predictors use them unchanged.
 
 #ifndef ASHLAR_PARTITION_TILEPOLICY_H
 #define ASHLAR_PARTITION_TILEPOLICY_H

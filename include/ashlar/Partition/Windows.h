@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Boxes of result positions that the array sums up at a time, and the pieces
-// that are drained at a time: code generation emits a stream and a drain for
-// each of them, predictors count these.
+// Boxes of result positions that the array accumulates at a time, and the parts
+// of them that are drained at a time. Code generation emits a stream and a
+// drain for each; predictors count the same ones.
 
 #ifndef ASHLAR_PARTITION_WINDOWS_H
 #define ASHLAR_PARTITION_WINDOWS_H

@@ -11,6 +11,7 @@
 #include "ashlar/Machine/Description.h"
 #include "ashlar/Numerics/FormatTable.h"
 #include "ashlar/Support/Tensor.h"
+#include "dialects/NPU/NPUDialect.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/MLIRContext.h"
 #include "mlir/IR/OwningOpRef.h"
@@ -103,10 +104,11 @@ struct CompileOptions {
   /// Nothing while there is an `afterPass`, and where a phase before emit is
   /// the last.
   bool programOnly = false;
-  /// Instructions, or what takes as long, of all programs that are made to
-  /// choose between them: about 10 s, as an instruction takes 12 to 25 us from
-  /// the plan to its time. Choices beyond it are made as they are predicted. No
-  /// bit of a result depends on it but those that folds of the width change.
+  /// Work limit for compiling whole programs in order to compare them, in
+  /// instructions or what takes as long: about 10 s, because an instruction
+  /// takes 12 to 25 us from the plan to its time. Choices beyond the limit
+  /// follow the predictions. Only folds of the width can change bits of a
+  /// result through it.
   uint64_t comparedWork = uint64_t(1) << 19;
   /// Folder for plan.json and the constants of the plan, or empty.
   std::string dumpPlan;
@@ -142,9 +144,9 @@ struct CompileResult {
 llvm::Expected<CompileResult> compile(const CompileOptions &options,
                                       mlir::MLIRContext &context);
 
-/// Compiles a copy of `module`, which an earlier compilation of the same model
-/// left at the end of the phase `done`: the phases after it, under `options`.
-/// After emit only the program is put together.
+/// Continues an earlier compilation of the same model with a copy of `module`,
+/// its result after the phase `done`: runs the later phases with `options`.
+/// After emit, only the program is assembled.
 llvm::Expected<CompileResult> compileFrom(mlir::ModuleOp module, Phase done,
                                           const CompileOptions &options,
                                           mlir::MLIRContext &context);
@@ -154,9 +156,9 @@ llvm::Expected<CompileResult> compileFrom(mlir::ModuleOp module, Phase done,
 std::string collectDecisions(mlir::ModuleOp module);
 
 /// A decision about the whole program as such an array; empty if it is null.
-std::string programDecision(mlir::DictionaryAttr decision);
+std::string programDecision(npu::ProgramDecisionAttr decision);
 
-/// The decisions of two texts that collectDecisions() made, in this order.
+/// Concatenates the decisions of two texts made by collectDecisions().
 std::string joinDecisions(llvm::StringRef first, llvm::StringRef second);
 
 /// The whole of ashlarc; returns the exit code.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The compiler for a program that has it as a library: a model in memory or in
-// a file, options by name, a program as bytes. No MLIR in the interface.
+// The compiler as a library: a model in memory or in a file, options by name, a
+// program as bytes. The interface has no MLIR.
 
 #ifndef ASHLAR_PIPELINES_INPROCESS_H
 #define ASHLAR_PIPELINES_INPROCESS_H
@@ -37,8 +37,8 @@ struct CompiledModel {
   std::string formats;          ///< JSON, as --dump-formats writes it.
 };
 
-/// Compiles in this process. Writes no file, prints nothing, changes nothing
-/// that other threads could see. Errors as those of ashlarc.
+/// Compiles in this process. Writes no file, prints nothing, and changes
+/// nothing that other threads could see. Errors are those of ashlarc.
 llvm::Expected<CompiledModel> compileInProcess(const CompileRequest &request);
 
 } // namespace ashlar::pipelines

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// ashlar-prune: weights of a model to zero, and what that costs in accuracy.
+// ashlar-prune: sets weights of a model to zero and measures the loss of
+// accuracy.
 
 #ifndef ASHLAR_PIPELINES_PRUNE_H
 #define ASHLAR_PIPELINES_PRUNE_H

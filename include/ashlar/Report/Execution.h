@@ -32,10 +32,9 @@ executeSamples(emulator::LoadedProgram &program, const InputSet &inputs,
                emulator::Options how, RunState state,
                llvm::function_ref<void(uint64_t)> progress);
 
-/// Puts the machine \p name (a built-in one or a file) in the place of the
-/// program's. Returns the name of the machine that it was compiled for, or
-/// nothing if the two are the same. What the other machine cannot execute is
-/// the loader's to find.
+/// Replaces the machine of the program by \p name (a built-in one or a file).
+/// Returns the name of the machine that it was compiled for, or nothing if the
+/// two are the same. The loader reports what the new machine cannot execute.
 llvm::Expected<std::string> changeMachine(container::Program &program,
                                           llvm::StringRef name);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What a run leaves for the next, and its files.
+// The state that a run leaves for the next one, and its files.
 
 #ifndef ASHLAR_REPORT_RUNSTATE_H
 #define ASHLAR_REPORT_RUNSTATE_H

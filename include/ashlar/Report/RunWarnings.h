@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What a run that succeeds should not keep to itself: formats that hold too few
-// of the values.
+// Warnings of a successful run: formats that represent too few of the values.
 
 #ifndef ASHLAR_REPORT_RUNWARNINGS_H
 #define ASHLAR_REPORT_RUNWARNINGS_H

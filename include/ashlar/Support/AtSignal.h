@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What has to go before a signal ends the process: temporary files with names,
+// Cleanup before a signal ends the process: temporary files with names, and
 // helpers that wait for this process.
 
 #ifndef ASHLAR_SUPPORT_ATSIGNAL_H
@@ -8,11 +8,11 @@
 
 namespace ashlar::support {
 
-/// While one lives, SIGINT, SIGTERM and SIGHUP first call its function and then
-/// end the process as they always do. The function runs in a signal handler, on
-/// any thread: it may only call what POSIX allows there. A signal that the
-/// process ignored stays ignored. Without takeSignals() nothing is done at a
-/// signal: it is not a library's to handle.
+/// While an object lives, SIGINT, SIGTERM and SIGHUP call its function before
+/// they end the process. The function runs in a signal handler, on any thread:
+/// it may only call what POSIX allows there. A signal that the process ignored
+/// stays ignored. Nothing happens without takeSignals(), because a library must
+/// not handle signals on its own.
 class AtSignal {
 public:
   AtSignal(void (*function)(void *), void *argument);
@@ -24,11 +24,11 @@ private:
   int slot = -1;
 };
 
-/// AtSignals handle signals from now on. Part of guardProcess.
+/// From this call on, AtSignal objects handle signals. Part of guardProcess.
 void takeSignals();
 
-/// Calls the functions of all living AtSignals: for an end of the process that
-/// is not a signal.
+/// Calls the functions of all live AtSignal objects, for a process that ends
+/// without a signal.
 void runAtSignal();
 
 } // namespace ashlar::support

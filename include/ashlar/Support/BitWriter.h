@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Streams of fields that end at no byte.
+// Streams of fields that are not aligned to bytes.
 
 #ifndef ASHLAR_SUPPORT_BITWRITER_H
 #define ASHLAR_SUPPORT_BITWRITER_H
@@ -24,7 +24,7 @@ public:
       bytes.back() |= static_cast<uint8_t>((value >> i & 1) << used % 8);
     }
   }
-  /// What was written, its last byte filled up with zeros.
+  /// The stream so far, its last byte padded with zeros.
   std::vector<uint8_t> take() { return std::move(bytes); }
 
 private:

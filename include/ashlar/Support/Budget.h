@@ -2,9 +2,9 @@
 //
 // What the compiler may spend on a model before it has a program: bytes of
 // constants that no file holds, elements evaluated at compile time, operations.
-// All of it grows with the size of the file, so that no small file takes much
-// memory or time, and a large one is not refused what it brings itself. The
-// numbers and why: docs/decisions/frontend/2026-11-22-compile-budget.md.
+// All limits grow with the size of the file: no small file takes much memory or
+// time, and no large file is refused for its own size. The numbers and their
+// reasons: docs/decisions/frontend/2026-11-22-compile-budget.md.
 
 #ifndef ASHLAR_SUPPORT_BUDGET_H
 #define ASHLAR_SUPPORT_BUDGET_H
@@ -16,7 +16,8 @@ namespace ashlar::support {
 
 class Budget {
 public:
-  /// Bytes of made constants, whatever the file's size and per byte of it.
+  /// Bytes of computed constants: a fixed amount, and an amount per byte of the
+  /// file.
   static constexpr uint64_t kBaseBytes = uint64_t(32) << 20;
   static constexpr uint64_t kBytesPerByte = 1024;
   /// Elements evaluated.
@@ -42,7 +43,7 @@ public:
            kInstructionsPerByte * capped(constantBytes);
   }
 
-  /// For what is made of constants that are there already.
+  /// The budget of passes that derive constants from existing ones.
   static Budget ofContents(uint64_t storedBytes) {
     Budget budget;
     budget.bytes += capped(storedBytes);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Integer arithmetic that says so when it leaves its type. For sizes and
-// addresses that come from files.
+// Integer arithmetic that reports overflow. For sizes and addresses that come
+// from files.
 
 #ifndef ASHLAR_SUPPORT_CHECKEDMATH_H
 #define ASHLAR_SUPPORT_CHECKEDMATH_H

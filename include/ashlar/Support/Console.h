@@ -13,24 +13,24 @@
 
 namespace ashlar::support {
 
-/// Appends \p text to standard output; after a failure does nothing. Once
-/// takeOut() was called, to standard error.
+/// Appends \p text to standard output, or to standard error after takeOut().
+/// Does nothing after a failure.
 void printOut(llvm::StringRef text);
 
-/// Standard output is the place of a file ("-") from now on, which messages
-/// must not mix with.
+/// Reserves standard output for a file ("-"): messages go to standard error
+/// from this call on.
 void takeOut();
 
 /// Writes the bytes of a file to standard output, even if it was redirected
 /// inside the process.
 llvm::Error writeOut(llvm::ArrayRef<uint8_t> bytes);
 
-/// Appends \p text to standard error and ignores failures: there is no one left
-/// to tell.
+/// Appends \p text to standard error. Failures are ignored, because there is no
+/// other place to report them.
 void printErr(llvm::StringRef text);
 
 /// Flushes standard output. Capacity if the disk is full; a reader that closed
-/// its end (`| head`) has what it wants and is not an error.
+/// its end of a pipe (`| head`) is no error.
 llvm::Error finishOut();
 
 /// Writes `text` to the file `path` as writeFileAtomically does; to standard

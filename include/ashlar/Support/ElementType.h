@@ -35,7 +35,7 @@ inline constexpr unsigned numElementTypes = 13;
 /// Bytes of one element: 1, 2, 4 or 8.
 unsigned byteSize(ElementType type);
 
-/// Bits of the significand of a float, the hidden one included; 0 of other
+/// Bits of the significand of a float, including the hidden bit; 0 for other
 /// types.
 unsigned significandBits(ElementType type);
 

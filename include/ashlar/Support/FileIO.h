@@ -29,23 +29,23 @@ inline llvm::ArrayRef<uint8_t> contents(const llvm::MemoryBuffer &buffer) {
       buffer.getBufferSize());
 }
 
-/// Where a file written to \p path lies: symbolic links followed, also one that
-/// leads to no file yet, and the folder's path without links if it exists.
+/// The real location of a file written to \p path: symbolic links are followed,
+/// dangling ones too, and the path of the folder is resolved if the folder
+/// exists.
 std::string resolveDestination(llvm::StringRef path);
 
 /// Writes \p bytes to a file without a name, flushes it to the disk, and gives
 /// it the name \p path, in place of an older file at one moment. No failure and
-/// no signal leaves anything else behind; where the file system has no files
-/// without names there is a hidden one beside \p path meanwhile, which SIGKILL
-/// leaves (docs/decisions/tools/2026-11-22-files-without-names.md). Errors are
+/// no signal leaves other files. On a file system without unnamed files, a
+/// hidden file next to \p path is used, which SIGKILL leaves
+/// (docs/decisions/tools/2026-11-22-files-without-names.md). Errors are
 /// Capacity for a full disk or exceeded quota, Usage otherwise (no such folder,
-/// no permission).
-/// A \p path that exists and is not a regular file (a pipe, /dev/null) is
-/// written in place; "-" is standard output.
+/// no permission). A \p path that exists and is not a regular file (a pipe,
+/// /dev/null) is written in place; "-" is standard output.
 llvm::Error writeFileAtomically(llvm::StringRef path,
                                 llvm::ArrayRef<uint8_t> bytes);
 
-/// The same for bytes that lie in several places, one after the other.
+/// The same for the concatenation of several byte ranges.
 llvm::Error writePartsAtomically(llvm::StringRef path,
                                  llvm::ArrayRef<llvm::ArrayRef<uint8_t>> parts);
 
@@ -57,10 +57,10 @@ inline llvm::Error writeFileAtomically(llvm::StringRef path,
                            text.size()));
 }
 
-/// A folder of files that appears whole. Files have no names until publish():
-/// a new folder gets its name last, in one that is there already files replace
-/// those of the same names, the one added last at the end. Without publish()
-/// nothing stays.
+/// A folder of files that appears whole. Files have no names until publish(). A
+/// new folder gets its name last. In an existing folder, files replace those of
+/// the same names, in the order in which they were added. Without publish()
+/// nothing remains.
 class FolderWriter {
 public:
   /// Chooses the place; parents that do not exist are made by publish().

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Text that nests, from untrusted files. Parsers follow brackets by
-// recursion; what nests deeper than the stack bears must not reach them.
+// Nested text from untrusted files. Parsers recurse on brackets, so text that
+// nests too deeply for the stack must not reach them.
 
 #ifndef ASHLAR_SUPPORT_JSON_H
 #define ASHLAR_SUPPORT_JSON_H
@@ -11,7 +11,7 @@
 
 namespace ashlar::support {
 
-/// Levels of brackets that every parser here bears.
+/// Levels of nesting that every parser of the project can handle.
 inline constexpr unsigned deepestNesting = 256;
 
 /// Whether the brackets ([{< outside of strings nest deeper than \p limit. A

@@ -19,8 +19,7 @@ inline constexpr uint64_t largePageBytes = uint64_t(2) << 20;
 /// ones lie inside. The system may ignore it.
 void adviseLargePages(void *begin, uint64_t bytes);
 
-/// Room for \p count elements of a list that has fewer, in large pages as far
-/// as it is large.
+/// Reserves \p count elements of a list, in large pages if it is large.
 template <typename T>
 void reserveInLargePages(std::vector<T> &list, size_t count) {
   list.reserve(count);
@@ -34,15 +33,15 @@ void reserveInLargePages(std::vector<T> &list, size_t count) {
 uint8_t *mapZeros(uint64_t bytes);
 void unmapZeros(uint8_t *begin, uint64_t bytes);
 
-/// Takes the pages of [\p begin, \p begin + \p bytes), which are mapped and
-/// whose contents stay, before they are used. The system may ignore it.
+/// Populates the pages of [\p begin, \p begin + \p bytes), which are mapped,
+/// before they are used. Their contents do not change. The system may ignore
+/// it.
 void populate(void *begin, uint64_t bytes);
 
-/// From now on what the process allocates comes, as long as it suffices, from
-/// \p bytes of address space in large pages; none of it is taken before it is
-/// used. Does nothing where the process has a limit on its memory, or the
-/// system's allocator cannot be told so. Call it once, before there are other
-/// threads.
+/// Makes the process allocate from \p bytes of address space in large pages
+/// while they last; no page is taken before it is used. Does nothing if the
+/// process has a memory limit, or if the system's allocator does not support
+/// it. Call it once, before there are other threads.
 void allocateInLargePages(uint64_t bytes);
 
 } // namespace ashlar::support

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Results of pure functions, remembered by all of their arguments. A search
-// over formats compiles a network many times and changes a few layers each
-// time: what is asked again about the others is looked up.
+// Memoisation of pure functions by all of their arguments. A search over
+// formats compiles a network many times and changes a few layers each time;
+// results for all other layers are looked up.
 
 #ifndef ASHLAR_SUPPORT_MEMO_H
 #define ASHLAR_SUPPORT_MEMO_H
@@ -70,15 +70,15 @@ private:
     return *this;
   }
 
-  /// Vector instructions hash up to sixteen pieces of a kilobyte side by side:
-  /// of what one call brings.
+  /// Vector instructions hash up to sixteen chunks of one kilobyte in parallel,
+  /// all from a single call.
   static constexpr size_t kManyBytes = size_t(64) << 10;
   llvm::SmallVector<uint8_t, 0> waiting;
   llvm::BLAKE3 hasher;
 };
 
-/// Remembers at most `limit` results; starts over when there are more. For use
-/// by several threads.
+/// Remembers at most `limit` results and forgets all of them when there are
+/// more. Thread-safe.
 template <typename Value>
 class Memo {
 public:

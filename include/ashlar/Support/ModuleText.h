@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What MLIR's own parser does not survive: looked for before it sees a text.
+// Checks for text on which MLIR's own parser crashes.
 
 #ifndef ASHLAR_SUPPORT_MODULETEXT_H
 #define ASHLAR_SUPPORT_MODULETEXT_H

@@ -16,8 +16,8 @@ inline unsigned misspelling(size_t length) {
   return unsigned(length < 3 ? 0 : length < 6 ? 1 : length / 3);
 }
 
-/// ", did you mean 'NAME'" for the one of \p names that \p text misspells, the
-/// first of equals; empty if it misspells none.
+/// ", did you mean 'NAME'" for the closest of \p names, the first among equals;
+/// empty if none is close.
 std::string didYouMean(llvm::StringRef text,
                        llvm::ArrayRef<llvm::StringRef> names);
 

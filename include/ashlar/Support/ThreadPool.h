@@ -25,7 +25,7 @@ public:
   ThreadPool(const ThreadPool &) = delete;
   ThreadPool &operator=(const ThreadPool &) = delete;
 
-  /// Threads that take part, the caller included.
+  /// Number of threads, including the caller.
   unsigned size() const { return numThreads; }
 
   /// Whether all threads are awake and as near to each other as cores that

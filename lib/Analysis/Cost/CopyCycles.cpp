@@ -26,19 +26,18 @@ int64_t OperationCycles::copied(const machine::Description &machine) const {
 }
 
 /// Adds what the visited copies take to `sum`.
-static auto adder(machine::TransferCost &sum,
-                  const machine::Description &machine) {
+static auto adder(machine::TransferCost &sum, machine::TransferCosts &costs) {
   return [&](const CopyNest &nest) {
-    sum.add(machine::partsCost(machine, nest.transfer, nest.cut, nest.parts));
+    sum.add(costs.ofParts(nest.transfer, nest.cut, nest.parts));
     return true;
   };
 }
 
 machine::TransferCost copyCost(const View &source, const View &result,
                                const npu::AccessPattern &pattern,
-                               const machine::Description &machine) {
+                               machine::TransferCosts &costs) {
   machine::TransferCost sum;
-  forEachCopy(source, result, pattern, machine, adder(sum, machine));
+  forEachCopy(source, result, pattern, costs, adder(sum, costs));
   return sum;
 }
 
@@ -58,8 +57,8 @@ class MovePredictor {
 public:
   MovePredictor(npu::DmaMoveOp op, const Lanes &lanes,
                 const machine::Description &machine)
-      : op(op), lanes(lanes), machine(machine), result(storageOf(op.getY())),
-        model(buildTilingModel(op, machine)) {}
+      : op(op), lanes(lanes), machine(machine), costs(machine),
+        result(storageOf(op.getY())), model(buildTilingModel(op, machine)) {}
 
   OperationCycles run();
 
@@ -81,6 +80,7 @@ private:
   npu::DmaMoveOp op;
   const Lanes &lanes;
   const machine::Description &machine;
+  machine::TransferCosts costs;
   StorageType result;
   TilingModel model;
   StorageType moved; ///< of the elements while they are copied
@@ -145,7 +145,7 @@ View MovePredictor::staged(Value value, const View &home,
     if (pattern.dims[i].extent == 0)
       return copy;
   }
-  cycles.copies.add(copyCost(home, copy, pattern, machine));
+  cycles.copies.add(copyCost(home, copy, pattern, costs));
   start = all.start;
   return copy;
 }
@@ -153,7 +153,7 @@ View MovePredictor::staged(Value value, const View &home,
 /// A fill of one part in `share` of a view.
 void MovePredictor::fill(const View &view, int64_t share) {
   machine::TransferCost all;
-  forEachFill(view, /*cells=*/false, machine, adder(all, machine));
+  forEachFill(view, /*cells=*/false, costs, adder(all, costs));
   const auto parts = static_cast<uint64_t>(std::max<int64_t>(share, 1));
   for (uint64_t *term : {&all.issue, &all.dram, &all.claim})
     *term = llvm::divideCeil(*term, parts);
@@ -167,10 +167,10 @@ void MovePredictor::throughDram(const View &source, const View &to) {
   const auto latency = static_cast<int64_t>(machine.dram.latency);
   if (source.inStateBuffer()) {
     cycles.copies.add(
-        copyCost(source, image, identityPattern(source.shape), machine));
+        copyCost(source, image, identityPattern(source.shape), costs));
     cycles.latency += latency;
   }
-  cycles.copies.add(copyCost(reshaped, to, identityPattern(to.shape), machine));
+  cycles.copies.add(copyCost(reshaped, to, identityPattern(to.shape), costs));
   cycles.latency += latency;
 }
 
@@ -208,11 +208,11 @@ OperationCycles MovePredictor::run() {
       pattern.sourceStart[i] -= start[i];
     for (const npu::AccessPattern &part : lanePatterns(pattern, lanes)) {
       const View &home = homes[pattern.operand];
-      const WindowCopies windows = windowCopies(home, to, part, machine);
+      const WindowCopies windows = windowCopies(home, to, part, costs);
       for (const npu::AccessPattern &copy : windows.fetched)
-        cycles.copies.add(copyCost(home, to, copy, machine));
+        cycles.copies.add(copyCost(home, to, copy, costs));
       for (const npu::AccessPattern &copy : windows.repeated)
-        cycles.copies.add(copyCost(to, to, copy, machine));
+        cycles.copies.add(copyCost(to, to, copy, costs));
     }
   }
   const int64_t open = Region::whole(to.shape).elements() - covered;
@@ -257,8 +257,9 @@ int64_t relayCycles(Value value, int64_t axis, const Lanes &from,
                               64) %
                     room);
   OperationCycles cycles;
-  forEachRelaid(source, result, shapeOf(value), machine,
-                adder(cycles.copies, machine));
+  machine::TransferCosts costs(machine);
+  forEachRelaid(source, result, shapeOf(value), costs,
+                adder(cycles.copies, costs));
   cycles.latency = static_cast<int64_t>(machine.dma.onchipLatency);
   return cycles.copied(machine);
 }

@@ -58,10 +58,10 @@ struct Nest {
 
 class CopyWalk {
 public:
-  CopyWalk(const machine::Description &machine, Side source, Side result,
+  CopyWalk(machine::TransferCosts &costs, Side source, Side result,
            int64_t elementBytes, CopyVisitor visit)
-      : machine(machine), sides{source, result}, elementBytes(elementBytes),
-        visit(visit) {}
+      : machine(costs.description()), costs(costs), sides{source, result},
+        elementBytes(elementBytes), visit(visit) {}
 
   void run(Nest nest);
 
@@ -74,11 +74,12 @@ private:
   void finish(const Nest &nest);
   void flush();
   int64_t byteStride(const Loop &loop, int side) const;
-  void order(machine::Transfer &transfer) const;
-  int64_t partCount(const machine::Transfer &transfer) const;
-  int64_t queuesFor(const machine::Transfer &transfer) const;
+  void order(machine::Transfer &transfer);
+  int64_t partCount(const machine::Transfer &transfer);
+  int64_t queuesFor(const machine::Transfer &transfer);
 
   const machine::Description &machine;
+  machine::TransferCosts &costs;
   Side sides[2];
   int64_t elementBytes;
   CopyVisitor visit;
@@ -233,14 +234,14 @@ int64_t CopyWalk::byteStride(const Loop &loop, int s) const {
 /// Runs that are contiguous in iteration order share bursts of DRAM: the
 /// smallest strides of its side go innermost, unless inside the chip so many
 /// runs, or single bytes at the ports, would take longer.
-void CopyWalk::order(machine::Transfer &transfer) const {
+void CopyWalk::order(machine::Transfer &transfer) {
   for (int s : {0, 1})
     if (sides[s].memory == isa::Memory::Dram)
       machine::sortBySide(transfer.loops, s);
   const bool inside = !transfer.sides[0].inDram && !transfer.sides[1].inDram;
   if (machine::ordersMatter(machine))
-    machine::orderLoops(machine, transfer, inside ? partCount(transfer) : 1,
-                        static_cast<uint64_t>(movementQueues(machine)));
+    costs.orderLoops(transfer, inside ? partCount(transfer) : 1,
+                     static_cast<uint64_t>(movementQueues(machine)));
   machine::mergeLoops(transfer.loops, machine::mostIterations);
 }
 
@@ -283,7 +284,7 @@ void CopyWalk::flush() {
   const auto queues = static_cast<uint64_t>(movementQueues(machine));
   llvm::SmallVector<uint64_t, kNestsAhead> issues;
   for (const CopyNest &nest : pending) {
-    issues.push_back(machine::transferCost(machine, nest.transfer).issue);
+    issues.push_back(costs.of(nest.transfer).issue);
     issued += issues.back();
   }
   for (auto [nest, issue] : llvm::zip(pending, issues)) {
@@ -293,7 +294,7 @@ void CopyWalk::flush() {
           nest.parts,
           static_cast<int64_t>(llvm::divideCeil(
               kEvenParts * queues * issue, std::max<uint64_t>(issued, 1))));
-    nest.cut = machine::loopToCut(machine, nest.transfer, nest.parts, queues);
+    nest.cut = costs.loopToCut(nest.transfer, nest.parts, queues);
     if (!ended)
       ended = !visit(nest);
   }
@@ -304,7 +305,7 @@ void CopyWalk::flush() {
 /// queue moves bytes inside the chip at its own rate. DRAM is one server, but
 /// parts of what goes there need not wait for what is made last, and what comes
 /// from there in other runs than it lies in may take longer inside the chip.
-int64_t CopyWalk::partCount(const machine::Transfer &transfer) const {
+int64_t CopyWalk::partCount(const machine::Transfer &transfer) {
   auto bytes = static_cast<int64_t>(elementBytes);
   for (const machine::TransferLoop &loop : transfer.loops)
     bytes *= loop.extent;
@@ -327,8 +328,8 @@ int64_t CopyWalk::partCount(const machine::Transfer &transfer) const {
 
 /// Queues that a load or store keeps busy: as often as what each of them moves
 /// inside the chip takes longer than DRAM.
-int64_t CopyWalk::queuesFor(const machine::Transfer &transfer) const {
-  const machine::TransferCost cost = machine::transferCost(machine, transfer);
+int64_t CopyWalk::queuesFor(const machine::Transfer &transfer) {
+  const machine::TransferCost cost = costs.of(transfer);
   if (machine.dma.runsPerCycle == 0 || cost.dram == 0)
     return 1;
   const uint64_t inside =
@@ -440,11 +441,12 @@ npu::AccessPattern identityPattern(llvm::ArrayRef<int64_t> shape) {
 
 void forEachCellCopy(const View &source, const View &result,
                      const npu::AccessPattern &pattern,
-                     const machine::Description &machine, CopyVisitor visit) {
+                     machine::TransferCosts &costs, CopyVisitor visit) {
   if (!source.type.encoded)
     return;
+  const machine::Description &machine = costs.description();
   int64_t blockAxis[2] = {source.type.blockAxis, result.type.blockAxis};
-  CopyWalk(machine, cellSide(source, machine), cellSide(result, machine), 1,
+  CopyWalk(costs, cellSide(source, machine), cellSide(result, machine), 1,
            visit)
       .run(cellNest(nestBetween(source, result, pattern), blockAxis,
                     machine.xmGroup));
@@ -452,15 +454,17 @@ void forEachCellCopy(const View &source, const View &result,
 
 void forEachCopy(const View &source, const View &result,
                  const npu::AccessPattern &pattern,
-                 const machine::Description &machine, CopyVisitor visit) {
-  CopyWalk(machine, elementSide(source, machine), elementSide(result, machine),
+                 machine::TransferCosts &costs, CopyVisitor visit) {
+  const machine::Description &machine = costs.description();
+  CopyWalk(costs, elementSide(source, machine), elementSide(result, machine),
            source.type.bytes(), visit)
       .run(nestBetween(source, result, pattern));
-  forEachCellCopy(source, result, pattern, machine, visit);
+  forEachCellCopy(source, result, pattern, costs, visit);
 }
 
-void forEachFill(const View &view, bool cells,
-                 const machine::Description &machine, CopyVisitor visit) {
+void forEachFill(const View &view, bool cells, machine::TransferCosts &costs,
+                 CopyVisitor visit) {
+  const machine::Description &machine = costs.description();
   // A fill is a copy whose source never moves; only the addresses of the
   // result side are used.
   Nest nest = nestOf(identityPattern(view.shape));
@@ -473,7 +477,7 @@ void forEachFill(const View &view, bool cells,
   nest.start[0].clear();
   Side none;
   none.memory = isa::Memory::Dram;
-  CopyWalk(machine, none,
+  CopyWalk(costs, none,
            cells ? cellSide(view, machine) : elementSide(view, machine),
            cells ? 1 : view.type.bytes(),
            [&](const CopyNest &copy) {

@@ -70,8 +70,8 @@ constexpr size_t kSource = 0, kResult = 1;
 class Relay {
 public:
   Relay(const FoldedMap &source, const FoldedMap &result,
-        const machine::Description &machine, CopyVisitor visit)
-      : maps{&source, &result}, machine(machine), visit(visit) {}
+        machine::TransferCosts &costs, CopyVisitor visit)
+      : maps{&source, &result}, costs(costs), visit(visit) {}
 
   void run(llvm::ArrayRef<int64_t> size) {
     npu::AccessPattern pattern = identityPattern(size);
@@ -99,7 +99,7 @@ private:
   void cut(size_t side, npu::AccessPattern pattern) {
     if (side > kResult)
       return forEachCopy(maps[kSource]->view, maps[kResult]->view, pattern,
-                         machine, visit);
+                         costs, visit);
     const Lanes &lanes = maps[side]->lanes;
     if (!lanes.folded())
       return cut(side + 1, std::move(pattern));
@@ -159,7 +159,7 @@ private:
   }
 
   const FoldedMap *maps[2];
-  const machine::Description &machine;
+  machine::TransferCosts &costs;
   CopyVisitor visit;
 };
 
@@ -202,9 +202,9 @@ lanePatterns(const npu::AccessPattern &pattern, const Lanes &lanes) {
 }
 
 void forEachRelaid(const FoldedMap &source, const FoldedMap &result,
-                   llvm::ArrayRef<int64_t> size,
-                   const machine::Description &machine, CopyVisitor visit) {
-  Relay(source, result, machine, visit).run(size);
+                   llvm::ArrayRef<int64_t> size, machine::TransferCosts &costs,
+                   CopyVisitor visit) {
+  Relay(source, result, costs, visit).run(size);
 }
 
 } // namespace ashlar::analysis

@@ -6,6 +6,7 @@
 #include "ashlar/Analysis/Cost/OperationCycles.h"
 #include "ashlar/Analysis/Cost/VectorLoops.h"
 
+#include "ashlar/Analysis/Tiles/MapSteps.h"
 #include "ashlar/Analysis/Tiles/TilingModel.h"
 #include "ashlar/Isa/Ports.h"
 #include "ashlar/Machine/Ports.h"
@@ -184,26 +185,20 @@ View VectorPredictor::operandOf(Value value) {
                 std::max<int64_t>(own, -1));
 }
 
-/// A scale, a bias and a function as passes of their own, through scratch
-/// memory: parameters that vary within partitions.
+/// Scale, bias and function as separate instructions, through scratch memory:
+/// parameters that vary within partitions.
 int64_t VectorPredictor::stepwise(npu::MapInterface map) {
   const View result = viewOf(op->getResult(0));
   View scratch = result, first = operandOf(map.getInputs()[0]);
-  scratch.type = storageOf(map.getScale() ? map.getScale() : map.getBias());
-  llvm::SmallVector<std::pair<Value, VecCost>, 3> steps;
-  for (auto [parameter, function] :
-       {std::pair(map.getScale(), "mul"), {map.getBias(), "add"}})
-    if (parameter)
-      steps.emplace_back(parameter, classOf(function));
-  if (map.getOp() != "copy")
-    steps.emplace_back(Value(), classOf(map.getOp()));
+  scratch.type = f32Storage();
   int64_t sum = 0;
+  const auto steps = mapSteps(map);
   for (auto [i, step] : llvm::enumerate(steps)) {
     const View &target = i + 1 < steps.size() ? scratch : result;
     llvm::SmallVector<View, 2> operands{first};
-    if (step.first)
-      operands.push_back(operandOf(step.first));
-    sum += mapCycles(operands, target, step.second,
+    if (step.second)
+      operands.push_back(operandOf(op->getOperand(*step.second)));
+    sum += mapCycles(operands, target, classOf(step.function),
                      storeOf(first.type, target.type), machine);
     first = scratch;
   }

@@ -82,7 +82,8 @@ std::optional<WindowCopies> sharedTaps(const AccessPattern &pattern, size_t tap,
 
 WindowCopies windowCopies(const View &source, const View &result,
                           const AccessPattern &pattern,
-                          const machine::Description &machine) {
+                          machine::TransferCosts &costs) {
+  const machine::Description &machine = costs.description();
   WindowCopies best;
   best.fetched.push_back(pattern);
   if (result.type.encoded || !result.inStateBuffer())
@@ -91,9 +92,9 @@ WindowCopies windowCopies(const View &source, const View &result,
   auto cyclesOf = [&](const WindowCopies &copies) {
     machine::TransferCost cost;
     for (const AccessPattern &copy : copies.fetched)
-      cost.add(copyCost(source, result, copy, machine));
+      cost.add(copyCost(source, result, copy, costs));
     for (const AccessPattern &copy : copies.repeated)
-      cost.add(copyCost(result, result, copy, machine));
+      cost.add(copyCost(result, result, copy, costs));
     // The second ones wait for the first.
     return cost.cycles(queues) +
            (copies.repeated.empty() ? 0 : machine.dma.onchipLatency);

@@ -98,8 +98,7 @@ void NestEmitter::emitDescriptor(const machine::Transfer &transfer) {
     to[5 - rank + i] = loops[i].stride[1];
   }
   isa::DmaCopy copy{};
-  copy.queue = builder.nextMovementQueue(
-      machine::transferCost(builder.machine, transfer).issue);
+  copy.queue = builder.nextMovementQueue(builder.costs.of(transfer).issue);
   copy.elemBytes = static_cast<uint32_t>(transfer.elementBytes);
   copy.srcMem = nest.memory[0];
   copy.dstMem = nest.memory[1];
@@ -130,7 +129,7 @@ static auto emitter(ProgramBuilder &builder, uint64_t bits = 0) {
 
 void emitPattern(ProgramBuilder &builder, const View &source,
                  const View &result, const npu::AccessPattern &pattern) {
-  analysis::forEachCopy(source, result, pattern, builder.machine,
+  analysis::forEachCopy(source, result, pattern, builder.costs,
                         emitter(builder));
 }
 
@@ -138,7 +137,7 @@ void emitExponents(ProgramBuilder &builder, const View &source,
                    const View &result) {
   analysis::forEachCellCopy(source, result,
                             analysis::identityPattern(result.shape),
-                            builder.machine, emitter(builder));
+                            builder.costs, emitter(builder));
 }
 
 void emitCopy(ProgramBuilder &builder, const View &source, const View &result) {
@@ -147,15 +146,15 @@ void emitCopy(ProgramBuilder &builder, const View &source, const View &result) {
 
 void emitRelaid(ProgramBuilder &builder, const FoldedMap &source,
                 const FoldedMap &result, llvm::ArrayRef<int64_t> size) {
-  analysis::forEachRelaid(source, result, size, builder.machine,
+  analysis::forEachRelaid(source, result, size, builder.costs,
                           emitter(builder));
 }
 
 void emitFill(ProgramBuilder &builder, const View &view, uint64_t bits) {
-  analysis::forEachFill(view, /*cells=*/false, builder.machine,
+  analysis::forEachFill(view, /*cells=*/false, builder.costs,
                         emitter(builder, bits));
   if (view.type.encoded)
-    analysis::forEachFill(view, /*cells=*/true, builder.machine,
+    analysis::forEachFill(view, /*cells=*/true, builder.costs,
                           emitter(builder, 0x80));
 }
 

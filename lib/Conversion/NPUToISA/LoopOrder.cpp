@@ -31,14 +31,17 @@ static machine::Transfer transferOf(const machine::Description &machine,
 
 uint64_t copyCycles(const machine::Description &machine,
                     const isa::DmaCopy &copy) {
-  return machine::transferCost(machine, transferOf(machine, copy)).cycles(1);
+  return machine::TransferCosts(machine)
+      .of(transferOf(machine, copy))
+      .cycles(1);
 }
 
 void orderForRuns(const machine::Description &machine, isa::DmaCopy &copy) {
   if (!machine::ordersMatter(machine))
     return;
   machine::Transfer transfer = transferOf(machine, copy);
-  machine::orderLoops(machine, transfer, /*parts=*/1, /*queues=*/1);
+  machine::TransferCosts(machine).orderLoops(transfer, /*parts=*/1,
+                                             /*queues=*/1);
   machine::TransferLoops loops(machine::transferDims - transfer.loops.size());
   loops.append(transfer.loops);
   auto set = [&](size_t i, auto &count, auto &from, auto &to) {

@@ -12,7 +12,7 @@
 namespace ashlar::codegen {
 
 /// Puts the five loops of an instruction into the order of the fewest cycles
-/// (machine::orderLoops).
+/// (machine::TransferCosts::orderLoops).
 void orderForRuns(const machine::Description &machine, isa::DmaCopy &copy);
 
 /// Cycles of a copy in its order of loops, alone on its queue.

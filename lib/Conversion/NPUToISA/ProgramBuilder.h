@@ -42,9 +42,10 @@ struct ConstantBytes {
 class ProgramBuilder {
 public:
   explicit ProgramBuilder(const machine::Description &machine)
-      : machine(machine) {}
+      : machine(machine), costs(machine) {}
 
   const machine::Description &machine;
+  machine::TransferCosts costs;
   std::vector<Entry> entries;
   std::vector<ConstantBytes> constants;
   /// By the node that constants belong to.

@@ -5,6 +5,7 @@
 
 #include "MovingOperand.h"
 #include "LaneTurns.h"
+#include "ShortCopy.h"
 #include "WordArray.h"
 #include "llvm/ADT/SmallVector.h"
 
@@ -410,31 +411,13 @@ private:
                   unsigned size, uint8_t *out) const {
     if (op.stride2 == static_cast<int64_t>(size)) {
       for (const StepRun run : runs)
-        copyRun(base + run.from, run.count * size, out + run.to);
+        copyShort(base + run.from, run.count * size, out + run.to);
       return;
     }
     for (const StepRun run : runs)
       gatherElements(*engine.kernels, base + run.from,
                      Pattern{{1, 1, run.count}, {0, 0, op.stride2}}, size, 0,
                      run.count, out + run.to);
-  }
-
-  /// Rows of small feature maps have 8 to 32 bytes, which two moves that
-  /// overlap copy.
-  static void copyRun(const uint8_t *from, uint64_t n, uint8_t *to) {
-    auto twice = [&]<size_t half>() {
-      uint8_t first[half], second[half];
-      std::memcpy(first, from, half);
-      std::memcpy(second, from + n - half, half);
-      std::memcpy(to, first, half);
-      std::memcpy(to + n - half, second, half);
-    };
-    if (n > 32 || n < 8)
-      std::memcpy(to, from, n);
-    else if (n > 16)
-      twice.operator()<16>();
-    else
-      twice.operator()<8>();
   }
 
   Engine &engine;

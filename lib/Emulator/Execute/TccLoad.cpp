@@ -3,6 +3,7 @@
 // dma.tile: input boxes of tiles into the feature-map units, phase by phase.
 
 #include "Engine.h"
+#include "ShortCopy.h"
 #include "TensorRows.h"
 #include "ashlar/Isa/Tiles.h"
 #include "llvm/ADT/SmallVector.h"
@@ -129,26 +130,6 @@ void UnitLoad::plan() {
       }
 }
 
-/// Copies a row of a tile. Most have 8 to 64 bytes, which two moves that
-/// overlap copy without a call.
-static void copyRow(const uint8_t *from, uint64_t n, uint8_t *to) {
-  auto twice = [&]<size_t half>() {
-    uint8_t first[half], second[half];
-    std::memcpy(first, from, half);
-    std::memcpy(second, from + n - half, half);
-    std::memcpy(to, first, half);
-    std::memcpy(to + n - half, second, half);
-  };
-  if (n > 64 || n < 8)
-    std::memcpy(to, from, n);
-  else if (n > 32)
-    twice.operator()<32>();
-  else if (n > 16)
-    twice.operator()<16>();
-  else
-    twice.operator()<8>();
-}
-
 static void fillGap(uint8_t *to, uint8_t value, uint64_t bytes) {
   // Most are the one element of a padding column.
   if (bytes == 1)
@@ -167,7 +148,7 @@ void UnitLoad::run(const numerics::KernelTable &kernels,
     fillGap(slot + gap.to * bytes, fill, gap.count * bytes);
   if (apart == static_cast<int64_t>(bytes)) {
     for (const Run run : llvm::ArrayRef<Run>(runs))
-      copyRow(pixels + run.from, run.count * bytes, slot + run.to * bytes);
+      copyShort(pixels + run.from, run.count * bytes, slot + run.to * bytes);
     return;
   }
   for (const Run run : llvm::ArrayRef<Run>(runs))

@@ -70,6 +70,7 @@ private:
   std::optional<Fault> definedReads(uint32_t index);
   std::optional<Fault> array(uint32_t index);
   void markDrained();
+  std::optional<Finding> checkStationary(const isa::PeMatmul &op) const;
   std::optional<Fault> matmul(uint32_t index, const isa::PeMatmul &op);
   std::optional<Fault> constantWrites(uint32_t index);
   std::optional<Fault> outputs();
@@ -391,46 +392,48 @@ void Verifier::markDrained() {
 }
 
 std::optional<Fault> Verifier::matmul(uint32_t index, const isa::PeMatmul &op) {
+/// What contradicts the active stationary set or the machine.
+std::optional<Finding>
+Verifier::checkStationary(const isa::PeMatmul &op) const {
+  auto bad = [](std::string detail) {
+    return Finding{FaultKind::BadField, std::move(detail)};
+  };
   if (!active.present)
-    return fault(index,
-                 {FaultKind::UndefinedRead, "no stationary set is active"});
+    return Finding{FaultKind::UndefinedRead, "no stationary set is active"};
   if (shadow.present && !machine.pe.shadowSet)
-    return fault(index, {FaultKind::BadField,
-                         fmt::format("a set was loaded that no pe.swap has "
-                                     "taken, and machine {} has no second "
-                                     "one (pe.shadow_set is false)",
-                                     machine.name)});
+    return bad(
+        fmt::format("a set was loaded that no pe.swap has activated, and "
+                    "machine {} has no second one (pe.shadow_set is "
+                    "false)",
+                    machine.name));
   if (op.rows != active.rows || op.cols != active.cols)
-    return fault(index,
-                 {FaultKind::BadField,
-                  fmt::format("{} rows and {} columns, the active set has {} "
-                              "and {}",
-                              op.rows, op.cols, active.rows, active.cols)});
+    return bad(fmt::format("{} rows and {} columns, the active set has {} and "
+                           "{}",
+                           op.rows, op.cols, active.rows, active.cols));
   const bool words = holdsWords(op.mode) || holdsWords(active.mode);
   if (words && op.mode != active.mode)
-    return fault(index, {FaultKind::BadField,
-                         fmt::format("mode {} with a stationary set of mode {}",
-                                     isa::name(op.mode).str(),
-                                     isa::name(active.mode).str())});
+    return bad(fmt::format("mode {} with a stationary set of mode {}",
+                           isa::name(op.mode).str(),
+                           isa::name(active.mode).str()));
   if (op.pattern != active.pattern)
-    return fault(index, {FaultKind::BadField,
-                         fmt::format("pattern {:d}, the active set was loaded "
-                                     "with {:d}",
-                                     op.pattern, active.pattern)});
+    return bad(fmt::format("pattern {:d}, the active set was loaded with {:d}",
+                           op.pattern, active.pattern));
   if (op.narrow && (active.mantissa == 0 ||
                     !machine::isNarrow(machine, op.mantissa, active.mantissa)))
-    return fault(
-        index,
-        {FaultKind::BadField,
-         fmt::format("narrow operands, the active set has {}, expected "
-                     "mantissas of at most pe.narrow_bits {}",
-                     active.mantissa == 0
-                         ? fmt::format("mode {}", isa::name(active.mode).str())
-                         : fmt::format("{} bits", active.mantissa),
-                     machine.pe.narrowBits)});
-  std::optional<Finding> finding;
-  if (op.window != isa::Window::Identity ||
-      work.spend(uint64_t(op.rows) * op.rows))
+    return bad(fmt::format(
+        "narrow operands, the active set has {}, expected mantissas of at most "
+        "pe.narrow_bits {}",
+        active.mantissa == 0
+            ? fmt::format("mode {}", isa::name(active.mode).str())
+            : fmt::format("{} bits", active.mantissa),
+        machine.pe.narrowBits));
+  return std::nullopt;
+}
+
+std::optional<Fault> Verifier::matmul(uint32_t index, const isa::PeMatmul &op) {
+  std::optional<Finding> finding = checkStationary(op);
+  if (!finding && (op.window != isa::Window::Identity ||
+                   work.spend(uint64_t(op.rows) * op.rows)))
     finding = windows.check(op);
   if (!finding)
     finding = wordEntries.matmul(op, accesses);

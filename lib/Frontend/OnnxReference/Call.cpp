@@ -90,6 +90,14 @@ int64_t Call::normalAxis(int64_t axis, int64_t rank) {
   return 0;
 }
 
+int64_t Call::normalIndex(int64_t index, int64_t size) {
+  const int64_t normal = index < 0 ? index + size : index;
+  if (normal >= 0 && normal < size)
+    return normal;
+  fail("index {} is out of range for {} elements", index, size);
+  return 0;
+}
+
 SmallVector<int64_t> Call::normalAxes(ArrayRef<int64_t> axes, int64_t rank) {
   SmallVector<int64_t> result;
   for (int64_t axis : axes)

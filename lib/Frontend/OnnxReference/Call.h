@@ -77,10 +77,12 @@ public:
   /// A tensor attribute; fails if it is absent or cannot be read.
   Tensor getTensor(StringRef name);
 
-  /// `axis` counted from the end if negative; fails out of [0, rank) and gives
-  /// 0 then.
+  /// `axis`, which counts from the end if it is negative. Outside [0, rank) the
+  /// call fails, and the result is 0.
   int64_t normalAxis(int64_t axis, int64_t rank);
   SmallVector<int64_t> normalAxes(ArrayRef<int64_t> axes, int64_t rank);
+  /// The same for an index along an axis of `size` elements.
+  int64_t normalIndex(int64_t index, int64_t size);
 
   size_t numResults() const { return node.outputs.size(); }
   /// A result beyond those of the node is dropped.

@@ -50,13 +50,16 @@ Tensor slicesOf(const Tensor &x, int64_t axis, ArrayRef<int64_t> chosen) {
   });
 }
 
-void compress(Call &call) {
-  Tensor x = call.operand(0);
-  int64_t axis = 0;
+/// The operand and the attribute `axis`; without one, the operand flattened.
+std::pair<Tensor, int64_t> operandAlongAxis(Call &call) {
+  const Tensor &x = call.operand(0);
   if (call.hasAttribute("axis"))
-    axis = call.normalAxis(call.getInt("axis", 0), rankOf(x));
-  else
-    x = reshaped(x, Shape{x.size()});
+    return {x, call.normalAxis(call.getInt("axis", 0), rankOf(x))};
+  return {reshaped(x, Shape{x.size()}), 0};
+}
+
+void compress(Call &call) {
+  const auto [x, axis] = operandAlongAxis(call);
   if (call.failed())
     return;
   const Tensor &condition = call.operand(1);
@@ -148,13 +151,8 @@ void uniqueInOrder(Call &call) {
 }
 
 void unique(Call &call) {
-  Tensor x = call.operand(0);
   const bool sorted = call.getInt("sorted", 1) != 0;
-  int64_t axis = 0;
-  if (call.hasAttribute("axis"))
-    axis = call.normalAxis(call.getInt("axis", 0), rankOf(x));
-  else
-    x = reshaped(x, Shape{x.size()});
+  const auto [x, axis] = operandAlongAxis(call);
   if (call.failed())
     return;
   const Distinct found = distinctSlices(x, axis, sorted);

@@ -10,15 +10,6 @@ using namespace ashlar::onnxref;
 
 namespace {
 
-/// `index` counted from the end if negative; fails outside of [0, size).
-int64_t wrappedIndex(Call &call, int64_t index, int64_t size) {
-  const int64_t normal = index < 0 ? index + size : index;
-  if (normal >= 0 && normal < size)
-    return normal;
-  call.fail("index {} is out of range for {} elements", index, size);
-  return 0;
-}
-
 /// numpy.take: the shape of the indices replaces the axis.
 void gather(Call &call) {
   const Tensor &x = call.operand(0), &where = call.operand(1);
@@ -28,7 +19,7 @@ void gather(Call &call) {
   const SmallVector<int64_t> indices = call.integers(1);
   SmallVector<int64_t> chosen;
   for (int64_t index : indices)
-    chosen.push_back(wrappedIndex(call, index, x.shape[axis]));
+    chosen.push_back(call.normalIndex(index, x.shape[axis]));
   if (call.failed())
     return;
   const ArrayRef<int64_t> shape = x.shape;
@@ -56,8 +47,7 @@ void gatherElements(Call &call) {
     int64_t place = 0;
     for (int64_t d = 0; d < rankOf(x); ++d) {
       const int64_t index =
-          d == axis ? wrappedIndex(call, where.ints[next++], x.shape[d])
-                    : at[d];
+          d == axis ? call.normalIndex(where.ints[next++], x.shape[d]) : at[d];
       place = place * x.shape[d] + index;
     }
     return call.failed() ? -1 : place;
@@ -88,7 +78,7 @@ void gatherND(Call &call) {
     for (int64_t k = 0; k < depth; ++k) {
       const int64_t extent = shape[batch + k];
       place = place * extent +
-              wrappedIndex(call, where.ints[at[0] * depth + k], extent);
+              call.normalIndex(where.ints[at[0] * depth + k], extent);
     }
     return call.failed() ? -1 : place * inner + at[1];
   });

@@ -23,15 +23,6 @@ T reduced(StringRef kind, T old, T update) {
   return update;
 }
 
-/// `index` counted from the end if negative; fails outside of [0, size).
-int64_t wrappedIndex(Call &call, int64_t index, int64_t size) {
-  const int64_t normal = index < 0 ? index + size : index;
-  if (normal >= 0 && normal < size)
-    return normal;
-  call.fail("index {} is out of range for {} elements", index, size);
-  return 0;
-}
-
 void scatterElements(Call &call) {
   const Tensor &x = call.operand(0), &where = call.operand(1),
                &updates = call.operand(2);
@@ -48,8 +39,8 @@ void scatterElements(Call &call) {
       int64_t place = 0;
       for (int64_t d = 0; d < rankOf(x); ++d)
         place = place * x.shape[d] +
-                (d == axis ? wrappedIndex(call, where.ints[i], x.shape[d])
-                           : wrappedIndex(call, at[d], x.shape[d]));
+                (d == axis ? call.normalIndex(where.ints[i], x.shape[d])
+                           : call.normalIndex(at[d], x.shape[d]));
       if (!call.failed())
         elementsOf<T>(y)[place] =
             reduced(kind, elementsOf<T>(y)[place], elementsOf<T>(updates)[i]);
@@ -78,7 +69,7 @@ void scatterND(Call &call) {
       int64_t row = 0;
       for (int64_t k = 0; k < depth; ++k)
         row = row * x.shape[k] +
-              wrappedIndex(call, where.ints[i * depth + k], x.shape[k]);
+              call.normalIndex(where.ints[i * depth + k], x.shape[k]);
       for (int64_t j = 0; j < inner && !call.failed(); ++j)
         elementsOf<T>(y)[row * inner + j] =
             reduced(kind, elementsOf<T>(y)[row * inner + j],
@@ -110,7 +101,7 @@ void tensorScatter(Call &call) {
         if (d == axis && circular)
           index %= cache.shape[d];
         place =
-            place * cache.shape[d] + wrappedIndex(call, index, cache.shape[d]);
+            place * cache.shape[d] + call.normalIndex(index, cache.shape[d]);
       }
       if (!call.failed())
         elementsOf<T>(y)[place] = elementsOf<T>(update)[i];
@@ -139,7 +130,7 @@ void maxUnpool(Call &call) {
   Tensor y(x.type, shape);
   withKind(x, [&]<class T>() {
     for (int64_t i = 0; i < x.size(); ++i) {
-      const int64_t place = wrappedIndex(call, where.ints[i], y.size());
+      const int64_t place = call.normalIndex(where.ints[i], y.size());
       if (!call.failed())
         elementsOf<T>(y)[place] = elementsOf<T>(x)[i];
     }

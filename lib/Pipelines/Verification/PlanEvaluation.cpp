@@ -311,8 +311,9 @@ llvm::Expected<Tensor> evaluateWide(Operation *op,
   return reference::evaluateOp(op, operands, reference::Precision::Binary64);
 }
 
-llvm::Expected<ValueMap>
-evaluateModule(ModuleOp module, ArrayRef<HostTensor> inputs, ResultHook hook) {
+llvm::Expected<ValueMap> evaluateMain(ModuleOp module,
+                                      ArrayRef<HostTensor> inputs,
+                                      OpEvaluator evaluate) {
   auto main = module.lookupSymbol<func::FuncOp>("main");
   ValueMap values;
   for (auto [argument, input] : llvm::zip(main.getArguments(), inputs)) {
@@ -322,17 +323,28 @@ evaluateModule(ModuleOp module, ArrayRef<HostTensor> inputs, ResultHook hook) {
     values[argument] = std::move(*tensor);
   }
   for (Operation &op : main.getBody().front().without_terminator()) {
+    if (op.getNumResults() == 0)
+      continue;
     SmallVector<const Tensor *> operands;
     for (Value operand : op.getOperands())
       operands.push_back(&values.find(operand)->second);
-    auto result = evaluateWide(&op, operands);
+    auto result = evaluate(&op, operands);
     if (!result)
       return result.takeError();
-    if (hook)
-      hook(&op, *result);
     values[op.getResult(0)] = std::move(*result);
   }
   return values;
+}
+
+llvm::Expected<ValueMap>
+evaluateModule(ModuleOp module, ArrayRef<HostTensor> inputs, ResultHook hook) {
+  return evaluateMain(module, inputs,
+                      [&](Operation *op, ArrayRef<const Tensor *> operands) {
+                        auto result = evaluateWide(op, operands);
+                        if (result && hook)
+                          hook(op, *result);
+                        return result;
+                      });
 }
 
 } // namespace ashlar::pipelines

@@ -42,10 +42,21 @@ llvm::Expected<Tensor> evaluateSums(mlir::Operation *op, const Tensor &x,
 /// Index of the output channel of element \p index of a block product.
 int64_t outputChannel(mlir::Operation *op, int64_t index);
 
-/// Told of each result before its readers are computed; may change it.
+/// Called with each result before its readers are computed; may change it.
 using ResultHook = llvm::function_ref<void(mlir::Operation *, Tensor &)>;
 
-/// All values of `main`; `inputs` are in argument order and fit.
+/// The result of an operation, given its operands.
+using OpEvaluator = llvm::function_ref<llvm::Expected<Tensor>(
+    mlir::Operation *, llvm::ArrayRef<const Tensor *>)>;
+
+/// All values of `main`, operation by operation; those without a result are
+/// skipped. \p inputs are in argument order and have the types of the
+/// arguments.
+llvm::Expected<ValueMap>
+evaluateMain(mlir::ModuleOp module, llvm::ArrayRef<support::HostTensor> inputs,
+             OpEvaluator evaluate);
+
+/// The same with evaluateWide().
 llvm::Expected<ValueMap>
 evaluateModule(mlir::ModuleOp module,
                llvm::ArrayRef<support::HostTensor> inputs,

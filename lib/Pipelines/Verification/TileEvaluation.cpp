@@ -176,29 +176,16 @@ llvm::Expected<ValueMap> evaluateTiles(ModuleOp module,
   module.walk([&](tile::SequenceOp sequence) {
     sequences[sequence.getNode().getDefiningOp()] = sequence;
   });
-  auto main = module.lookupSymbol<func::FuncOp>("main");
-  ValueMap values;
-  for (auto [argument, input] : llvm::zip(main.getArguments(), inputs)) {
-    auto tensor = reference::fromHost(input);
-    if (!tensor)
-      return tensor.takeError();
-    values[argument] = std::move(*tensor);
-  }
-  for (Operation &op : main.getBody().front().without_terminator()) {
-    if (isa<tile::SequenceOp>(op))
-      continue;
-    SmallVector<const Tensor *> operands;
-    for (Value operand : op.getOperands())
-      operands.push_back(&values.find(operand)->second);
-    tile::SequenceOp sequence = sequences.lookup(&op);
-    const bool whole = !sequence || tilesOf(sequence, mostTiles) > mostTiles;
-    auto result = whole ? evaluateWide(&op, operands)
-                        : evaluateSequence(sequence, operands);
-    if (!result)
-      return result.takeError();
-    values[op.getResult(0)] = std::move(*result);
-  }
-  return values;
+  return evaluateMain(
+      module, inputs,
+      [&](Operation *op,
+          llvm::ArrayRef<const Tensor *> operands) -> llvm::Expected<Tensor> {
+        tile::SequenceOp sequence = sequences.lookup(op);
+        const bool whole =
+            !sequence || tilesOf(sequence, mostTiles) > mostTiles;
+        return whole ? evaluateWide(op, operands)
+                     : evaluateSequence(sequence, operands);
+      });
 }
 
 } // namespace ashlar::pipelines

@@ -83,7 +83,8 @@ int64_t transferCycles(machine::Transfer transfer, const FoldMachine &machine) {
   const machine::Description description = machine.description();
   const auto queues = static_cast<uint64_t>(machine.copyQueues);
   machine::TransferCost cost =
-      machine::orderLoops(description, transfer, machine.copyQueues, queues);
+      machine::TransferCosts(description)
+          .orderLoops(transfer, machine.copyQueues, queues);
   // Several tiles are on their way at the same time.
   cost.descriptors = std::max(cost.descriptors, queues);
   cost.dram = 0; // counted with its borders

@@ -61,6 +61,50 @@ void nn::buildSimplifyPipeline(OpPassManager &module) {
   manager.addPass(createVerifySimplified());
 }
 
+static BandChainsOptions bandOptions(const FoldOptions &options) {
+  BandChainsOptions bands;
+  bands.partitions = options.partitions;
+  bands.partitionBytes = options.partitionBytes;
+  bands.copyBytes = options.copyBytes;
+  bands.copyQueues = options.copyQueues;
+  bands.copyRuns = options.copyRuns;
+  bands.dramBytes = options.dramBytes;
+  bands.dramPercent = options.dramPercent;
+  bands.handOver = options.handOver;
+  return bands;
+}
+
+static FoldWidthOptions widthOptions(const FoldOptions &options) {
+  FoldWidthOptions width;
+  width.mode = options.foldWidth;
+  width.only = options.foldOnly;
+  width.rows = options.arrayRows;
+  width.columns = options.arrayColumns;
+  width.laneUnit = options.laneUnit;
+  width.partitions = options.partitions;
+  width.partitionBytes = options.partitionBytes;
+  width.copyBytes = options.copyBytes;
+  width.dramBytes = options.dramBytes;
+  width.dramPercent = options.dramPercent;
+  width.copyQueues = options.copyQueues;
+  width.copyRuns = options.copyRuns;
+  width.copySetup = options.copySetup;
+  width.copyLatency = options.copyLatency;
+  width.banks = options.banks;
+  width.ports = options.ports;
+  width.portBytes = options.portBytes;
+  width.burstBytes = options.burstBytes;
+  width.latency = options.latency;
+  width.dramLatency = options.dramLatency;
+  width.encodeCycles = options.encodeCycles;
+  width.drainCycles = options.drainCycles;
+  width.writePorts = options.writePorts;
+  width.bankEntries = options.bankEntries;
+  width.psumEntries = options.psumEntries;
+  width.clusterMultipliers = options.clusterMultipliers;
+  return width;
+}
+
 void nn::buildFoldPipeline(OpPassManager &module, const FoldOptions &options) {
   OpPassManager &manager = module.nest<func::FuncOp>();
   // After weights are scaled, since output channels are grouped differently.
@@ -95,49 +139,13 @@ void nn::buildFoldPipeline(OpPassManager &module, const FoldOptions &options) {
     manager.addPass(createRemoveChannels(channels));
   }
   // What composites became may be part of a chain; constants are cut below.
-  BandChainsOptions bands;
-  bands.partitions = options.partitions;
-  bands.partitionBytes = options.partitionBytes;
-  bands.copyBytes = options.copyBytes;
-  bands.copyQueues = options.copyQueues;
-  bands.copyRuns = options.copyRuns;
-  bands.dramBytes = options.dramBytes;
-  bands.dramPercent = options.dramPercent;
-  bands.handOver = options.handOver;
-  manager.addPass(createBandChains(bands));
+  manager.addPass(createBandChains(bandOptions(options)));
   // Before folds, which tie channels to columns.
   OrderChannelsOptions order;
   order.rows = options.arrayRows;
   order.columns = options.arrayColumns;
   manager.addPass(createOrderChannels(order));
-  FoldWidthOptions width;
-  width.mode = options.foldWidth;
-  width.only = options.foldOnly;
-  width.rows = options.arrayRows;
-  width.columns = options.arrayColumns;
-  width.laneUnit = options.laneUnit;
-  width.partitions = options.partitions;
-  width.partitionBytes = options.partitionBytes;
-  width.copyBytes = options.copyBytes;
-  width.dramBytes = options.dramBytes;
-  width.dramPercent = options.dramPercent;
-  width.copyQueues = options.copyQueues;
-  width.copyRuns = options.copyRuns;
-  width.copySetup = options.copySetup;
-  width.copyLatency = options.copyLatency;
-  width.banks = options.banks;
-  width.ports = options.ports;
-  width.portBytes = options.portBytes;
-  width.burstBytes = options.burstBytes;
-  width.latency = options.latency;
-  width.dramLatency = options.dramLatency;
-  width.encodeCycles = options.encodeCycles;
-  width.drainCycles = options.drainCycles;
-  width.writePorts = options.writePorts;
-  width.bankEntries = options.bankEntries;
-  width.psumEntries = options.psumEntries;
-  width.clusterMultipliers = options.clusterMultipliers;
-  manager.addPass(createFoldWidth(width));
+  manager.addPass(createFoldWidth(widthOptions(options)));
   // Folds leave data movement of constants.
   manager.addPass(createComposeMovement());
   manager.addPass(createFoldConstants());

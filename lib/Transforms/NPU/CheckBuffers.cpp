@@ -387,7 +387,8 @@ LogicalResult BufferChecker::checkExchange(const PlannedOp &plan) {
     return success();
   Operation *def = move.getInputs()[0].getDefiningOp();
   if (!def || !indexOf.contains(def))
-    return plan.op->emitOpError("exchanges blocks of what no operation made");
+    return plan.op->emitOpError(
+        "swaps blocks of a value that no operation produced");
   const View source = viewOf(def);
   auto swap = analysis::blockSwap(move, source, plan.model.resultAxis, machine);
   if (!swap)

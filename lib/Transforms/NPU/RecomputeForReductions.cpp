@@ -148,12 +148,13 @@ private:
     const int64_t from = *axisOf(value.getDefiningOp());
     const int64_t bytes =
         analysis::bufferBytes(storageOf(value), shape, from, machine);
+    machine::TransferCosts costs(machine);
     analysis::OperationCycles cycles;
     cycles.copies = analysis::copyCost(
         analysis::denseBufferView(storageOf(value), shape, from, 0, machine),
         analysis::denseBufferView(storageOf(value), shape, axis,
                                   llvm::alignTo(bytes, 64), machine),
-        analysis::identityPattern(shape), machine);
+        analysis::identityPattern(shape), costs);
     cycles.latency = static_cast<int64_t>(machine.dma.onchipLatency);
     return cycles.copied(machine);
   }

@@ -157,8 +157,8 @@ LogicalResult checkSpread(Operation *op, const machine::Description &machine) {
            << " groups of a second axis across partitions";
   if (layout.getSpread() && !mayLieSpread(op, analysis::lanesOf(op), machine))
     return op->emitOpError()
-           << "has a result that cannot lie with a second axis across "
-              "partitions, or a reader that cannot read it so";
+           << "has a result that cannot be stored with a second axis across "
+              "partitions, or a reader that cannot read it that way";
   return success();
 }
 
@@ -282,8 +282,8 @@ LogicalResult checkRoom(Operation *op, const analysis::TilingModel &model,
     return op->emitOpError() << "has its " << bytes << " bytes at "
                              << *placement << ", a partition ends at " << room;
   if (!placement && (part || model.homeLanes.folded()))
-    return op->emitOpError() << "lies in DRAM although it is folded, or in the "
-                                "memory of another result";
+    return op->emitOpError() << "is in DRAM although it is folded, or part of "
+                                "the memory of another result";
   TilingAttr tiling = tilingOf(op);
   if (tiling.getScratch() > room ||
       (tiling.getSlot() > 0 &&
@@ -309,7 +309,7 @@ LogicalResult checkJoined(Operation *op) {
         memoryOf(source).getSb() == memoryOf(op).getSb() &&
         !analysis::isView(source) && !analysis::lanesOf(source).folded())
       continue;
-    return op->emitOpError() << "is made of parts that lie elsewhere";
+    return op->emitOpError() << "has an operand that is not in its memory";
   }
   return success();
 }
@@ -320,7 +320,7 @@ LogicalResult checkShared(Operation *op) {
   if (analysis::isView(op)) {
     if (!isResident(op->getOperand(0).getDefiningOp()))
       return op->emitOpError()
-             << "is a view of what is not in the state buffer";
+             << "is a view of an operand that is not in the state buffer";
     return success();
   }
   if (isAliased(op))

@@ -33,7 +33,7 @@ struct BuildTilesPass : impl::BuildTilesBase<BuildTilesPass> {
     if (nodes.empty())
       return;
     if (built) {
-      module.emitError("has sequences of tile operations already");
+      module.emitError("already has sequences of tile operations");
       return signalPassFailure();
     }
     for (Operation *op : nodes)

@@ -67,7 +67,7 @@ LogicalResult SequenceChecker::checkTarget(ComputeOp op, int64_t tile,
     return wrongTile(op, out) << "but its buffer is " << type;
   if (residents.holds(node->getResult(0), model.resultAxis, model.lanes))
     return wrongTile(op, out)
-           << "in a buffer, although it is made where it lies";
+           << "in a buffer, although the operation writes its result in place";
   place.holds = op.getMeasures() ? Place::Holds::Nothing : Place::Holds::Result;
   place.region = out;
   return success();
@@ -120,7 +120,7 @@ LogicalResult SequenceChecker::check(ComputeOp op, const LoopIndices &loops) {
   const Region out = loops.regionOf(op);
   auto tile = computed.indexOf(out);
   if (!tile)
-    return wrongTile(op, out) << "which is none of the plan: a result of "
+    return wrongTile(op, out) << "which is no tile of the plan: a result of "
                               << listOf(model.resultShape) << " in tiles of "
                               << listOf(tiling.getTile().asArrayRef());
   TileSet &done = op.getMeasures() ? measured : computed;

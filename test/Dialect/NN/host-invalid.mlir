@@ -12,7 +12,7 @@ func.func @nonzero_c1(%x: tensor<f32>) {
 // -----
 
 func.func @nonzero_c1_empty(%x: tensor<2x0xf32>) {
-  // expected-error@+1 {{expected an element at least, found shape 2x0}}
+  // expected-error@+1 {{expected at least one element, found shape 2x0}}
   %0 = nn.nonzero %x : (tensor<2x0xf32>) -> tensor<2x0xi64>
   return
 }

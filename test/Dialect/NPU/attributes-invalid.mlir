@@ -4,7 +4,7 @@
 // RUN: ashlar-opt --split-input-file --verify-diagnostics %s
 
 func.func @unknown(%x: tensor<2x4xf32>) {
-  // expected-error@+1 {{attribute 'npu.colour' is none of the npu dialect}}
+  // expected-error@+1 {{attribute 'npu.colour' is not an attribute of the npu dialect}}
   %0 = npu.vec.map "relu"(%x) {npu.colour = 1 : i64, alpha = 0.0 : f32, beta = 0.0 : f32} : (tensor<2x4xf32>) -> tensor<2x4xf32>
   return
 }
@@ -12,7 +12,7 @@ func.func @unknown(%x: tensor<2x4xf32>) {
 // -----
 
 func.func @former(%x: tensor<2x4xf32>) {
-  // expected-error@+1 {{attribute 'npu.axis' is none of the npu dialect}}
+  // expected-error@+1 {{attribute 'npu.axis' is not an attribute of the npu dialect}}
   %0 = npu.vec.map "relu"(%x) {npu.axis = 1 : i64, alpha = 0.0 : f32, beta = 0.0 : f32} : (tensor<2x4xf32>) -> tensor<2x4xf32>
   return
 }
@@ -154,7 +154,7 @@ func.func @map_form(%x: tensor<4x8xf32>) {
 !x = tensor<1x4x2x2x!bfp.block<mantissa = 8, block = 16, range = 7, axis = 1>>
 !w = tensor<4x4x1x1x!bfp.block<mantissa = 8, block = 16, range = 7, axis = 1>>
 func.func @profile(%x: !x, %w: !w) {
-  // expected-error@+2 {{expected densities of 0 to 1000 per 1000 data}}
+  // expected-error@+2 {{expected densities from 0 to 1000 per 1000 elements}}
   // expected-error@+1 {{failed to parse NPU_ScatterAttr parameter 'data'}}
   %0 = npu.tcu.conv(%x, %w) {scatter = #npu.scatter<variant = 3, algorithm = "p2", metric = "nnz", threshold = 300, time = "auto", halo = "overlap", data = <source = 2, density = [1001]>>, strides = array<i64: 1, 1>, pads = array<i64: 0, 0, 0, 0>, dilations = array<i64: 1, 1>, group = 1 : i64, function = "copy", alpha = 0.0 : f32, beta = 0.0 : f32} : (!x, !w) -> tensor<1x4x2x2xf32>
   return
@@ -232,6 +232,32 @@ func.func @incomplete(%x: tensor<2x16xf32>, %i: tensor<3x1xi64>) {
 
 // expected-error@+1 {{attribute 'npu.banks_apart' must be a unit attribute, found 1 : i64}}
 module attributes {npu.banks_apart = 1} {
+}
+
+// -----
+
+// expected-error@+1 {{attribute 'npu.banks_decision' must be a #npu.program_decision, found {choice = "low-addresses", reason = "fewer cycles"}}}
+module attributes {npu.banks_decision = {choice = "low-addresses", reason = "fewer cycles"}} {
+}
+
+// -----
+
+func.func @decides(%x: tensor<1xf32>) -> tensor<1xf32> {
+  // expected-error@+1 {{attribute 'npu.comparisons_decision' is allowed only on modules}}
+  %0 = npu.vec.map "relu"(%x) {npu.comparisons_decision = #npu.program_decision<choice = "predicted", reason = "no work left">, alpha = 0.0 : f32, beta = 0.0 : f32} : (tensor<1xf32>) -> tensor<1xf32>
+  return %0 : tensor<1xf32>
+}
+
+// -----
+
+// expected-error@+1 {{expects a choice and a reason, found choice "" and reason "none"}}
+module attributes {npu.banks_decision = #npu.program_decision<choice = "", reason = "none">} {
+}
+
+// -----
+
+// expected-error@+1 {{expects the cycles of alternative 'banks-apart' as an i64 that is not negative, found "90"}}
+module attributes {npu.banks_decision = #npu.program_decision<choice = "banks-apart", reason = "fewer cycles", alternatives = {"banks-apart" = "90"}>} {
 }
 
 // -----

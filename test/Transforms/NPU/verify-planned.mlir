@@ -66,7 +66,7 @@ func.func @main(%x: tensor<8x16xf32>) -> tensor<8x16xf32> {
 
 module attributes {npu.target = #npu.target<"small", xm_group = 4, sb = {partitions = 8, bytes_per_partition = 4096}, pe = {rows = 8, columns = 4}, act = {lanes = 4}>} {
 func.func @main(%x: tensor<8x16xf32>) -> tensor<8x16xf32> {
-  // expected-error@+1 {{is a view of what is not in the state buffer}}
+  // expected-error@+1 {{is a view of an operand that is not in the state buffer}}
   %0 = npu.dma.move "reshape"(%x) {layout = #npu.layout<axis = 0>, memory = #npu.memory<sb = 0>, tiling = #npu.tiling<tile = [8, 16], scratch = 0, slot = 1024, slots = 1, ring = 0>, route = #npu.route<view>, patterns = []} : (tensor<8x16xf32>) -> tensor<8x16xf32>
   return %0 : tensor<8x16xf32>
 }

@@ -37,7 +37,7 @@ func.func @main(%x: tensor<8x32xf32> {nn.name = "x"}) -> (tensor<8x32xf32> {nn.n
       %a = tile.alloc [(%i mod 2) * 128 + 256] bytes 64 : <tensor<8x16xf32>, axis = 0>
       %b = tile.alloc [(%i mod 2) * 128 + 320] bytes 64 : <tensor<8x16xf32>, axis = 0>
       tile.load operand 0 [0, %i * 16] sizes [8, 16] into %a : <tensor<8x16xf32>, axis = 0>
-      // expected-error@+1 {{makes the tile of [8, 16] at [0, 8], which is none of the plan: a result of [8, 32] in tiles of [8, 16]}}
+      // expected-error@+1 {{makes the tile of [8, 16] at [0, 8], which is no tile of the plan: a result of [8, 32] in tiles of [8, 16]}}
       tile.compute [0, %i * 8] sizes [8, 16] reads [0] (%a : !b) into %b : !b
       tile.store %b to [0, %i * 16] sizes [8, 16] : <tensor<8x16xf32>, axis = 0>
       tile.free %a, %b : !b, !b

@@ -41,10 +41,11 @@ npu::AccessPattern transposed(int64_t rows, int64_t columns) {
 /// cycle and queue.
 TEST(CopyCost, TransposeOfBytesHasARunForEachElement) {
   const machine::Description machine = priced();
+  machine::TransferCosts costs(machine);
   const View source = denseBufferView(bytes(), {128, 100}, 0, 0, machine);
   const View result = denseBufferView(bytes(), {100, 128}, 0, 8192, machine);
   const machine::TransferCost cost =
-      copyCost(source, result, transposed(128, 100), machine);
+      copyCost(source, result, transposed(128, 100), costs);
   EXPECT_EQ(cost.descriptors, 3u);
   EXPECT_EQ(cost.dram, 0u);
   // Three parts of at most 43 rows of 100 elements: 1,075 cycles and set-up.
@@ -57,6 +58,7 @@ TEST(CopyCost, TransposeOfBytesHasARunForEachElement) {
 /// about 43 cycles, which take the queues by turns.
 TEST(CopyCost, CopiesThatTakeTurnsAreNotCut) {
   const machine::Description machine = priced();
+  machine::TransferCosts costs(machine);
   const View source =
       denseBufferView(f32Storage(), {1, 30, 40, 12}, 3, 0, machine);
   const View result =
@@ -65,7 +67,7 @@ TEST(CopyCost, CopiesThatTakeTurnsAreNotCut) {
   pattern.dims = {
       {30, 1, 1, 1, 120}, {40, 2, 1, 1, 3}, {3, 3, 4, 1, 1}, {4, 3, 1, 2, 1}};
   pattern.sourceStart = {0, 0, 0, 0}, pattern.resultStart = {0, 0, 0};
-  const machine::TransferCost cost = copyCost(source, result, pattern, machine);
+  const machine::TransferCost cost = copyCost(source, result, pattern, costs);
   EXPECT_EQ(cost.descriptors, 87u);
   EXPECT_EQ(cost.issue, 87u * 8 + 14400 / 4);
 }
@@ -74,6 +76,7 @@ TEST(CopyCost, CopiesThatTakeTurnsAreNotCut) {
 /// own: head by head the same bytes as slices of the features.
 TEST(CopyNest, SecondAxisAcrossPartitions) {
   const machine::Description machine = priced();
+  machine::TransferCosts costs(machine);
   const View whole = denseBufferView(bytes(), {5, 384}, 1, 64, machine);
   View heads = whole;
   heads.shape = {5, 4, 96}, heads.strides = {1, 0, 0};
@@ -81,7 +84,7 @@ TEST(CopyNest, SecondAxisAcrossPartitions) {
   const View own = denseBufferView(bytes(), {5, 4, 96}, 2, 1024, machine);
   auto moved = [&](const View &source, const View &result) {
     std::map<int64_t, int64_t> bytes;
-    forEachCopy(source, result, identityPattern(result.shape), machine,
+    forEachCopy(source, result, identityPattern(result.shape), costs,
                 [&](const CopyNest &nest) {
                   auto visit = [&](auto &self, size_t at, int64_t from,
                                    int64_t to) -> void {
@@ -117,16 +120,17 @@ TEST(CopyNest, SecondAxisAcrossPartitions) {
 /// The visitor ends the walk.
 TEST(CopyNest, VisitorEndsTheWalk) {
   machine::Description machine = priced();
+  machine::TransferCosts costs(machine);
   // 130 channels wrap around 128 partitions: two nests at least.
   const View source = denseBufferView(bytes(), {4, 130}, 1, 0, machine);
   const View result = denseBufferView(bytes(), {4, 130}, 0, 8192, machine);
   int all = 0, first = 0;
   const npu::AccessPattern pattern = identityPattern(source.shape);
-  forEachCopy(source, result, pattern, machine, [&](const CopyNest &) {
+  forEachCopy(source, result, pattern, costs, [&](const CopyNest &) {
     ++all;
     return true;
   });
-  forEachCopy(source, result, pattern, machine, [&](const CopyNest &) {
+  forEachCopy(source, result, pattern, costs, [&](const CopyNest &) {
     ++first;
     return false;
   });

@@ -36,9 +36,10 @@ BankAccesses accesses(const Description &m, const PortPattern &p) {
   return banks;
 }
 
-BankAccesses linear(const Description &m, const PortPattern &p) {
+BankAccesses linear(const Description &m, const PortPattern &p,
+                    FarPatterns *known = nullptr) {
   BankAccesses banks(m.sb.banks, 0);
-  addLinearAccesses(m, p, banks);
+  addLinearAccesses(m, p, banks, known);
   return banks;
 }
 
@@ -235,15 +236,17 @@ TEST(Ports, WildPatternsAreBounded) {
 }
 
 TEST(Ports, PatternsBeyondTheBufferAreThoseOfTheirMachine) {
-  // Runs over three times the buffer: what they take is kept by machine.
+  // Runs over three times the buffer are remembered for each machine.
+  FarPatterns known;
   const Description narrow = banked();
   Description wide = narrow;
   wide.sb.portBytes = 2 * narrow.sb.portBytes;
   const PortPattern far = pattern(0, 32, {{3 * 65536, 128}});
   const PortPattern sparse = pattern(0, 32, {{3 * 32768, 256}});
-  const BankAccesses taken = linear(narrow, far);
+  const BankAccesses taken = linear(narrow, far, &known);
   EXPECT_EQ(taken, list({128, 128, 128, 128, 128, 128, 128, 128}));
-  EXPECT_EQ(linear(wide, far), list({64, 64, 64, 64, 64, 64, 64, 64}));
-  EXPECT_EQ(linear(narrow, sparse), list({64, 64, 64, 64, 64, 64, 64, 64}));
-  EXPECT_EQ(linear(narrow, far), taken);
+  EXPECT_EQ(linear(wide, far, &known), list({64, 64, 64, 64, 64, 64, 64, 64}));
+  EXPECT_EQ(linear(narrow, sparse, &known),
+            list({64, 64, 64, 64, 64, 64, 64, 64}));
+  EXPECT_EQ(linear(narrow, far, &known), taken);
 }

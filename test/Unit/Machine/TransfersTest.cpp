@@ -44,8 +44,8 @@ Transfer windows(int64_t rows) {
 TEST(Transfers, LoopsOfPartitionsStayInADescriptor) {
   const Description machine = portsOnly();
   Transfer transfer = windows(8);
-  const TransferCost given = transferCost(machine, transfer);
-  const TransferCost best = orderLoops(machine, transfer, 3, 3);
+  const TransferCost given = TransferCosts(machine).of(transfer);
+  const TransferCost best = TransferCosts(machine).orderLoops(transfer, 3, 3);
   EXPECT_EQ(given.descriptors, 3u);
   EXPECT_EQ(given.claim, 960u);
   // A descriptor reads of each partition 3 * 3 runs of 128 bytes, and writes 8
@@ -69,16 +69,16 @@ TEST(Transfers, InnerRunsSpareAccesses) {
   Description machine = portsOnly();
   Transfer transfer = interleaved();
   // 256 single bytes read, 4 accesses of 16 bytes written in each partition.
-  EXPECT_EQ(transferCost(machine, transfer).claim, 130u);
+  EXPECT_EQ(TransferCosts(machine).of(transfer).claim, 130u);
   // 16 accesses read, 64 single bytes written in each partition.
-  EXPECT_EQ(orderLoops(machine, transfer, 1, 1).claim, 40u);
+  EXPECT_EQ(TransferCosts(machine).orderLoops(transfer, 1, 1).claim, 40u);
   EXPECT_EQ(transfer.loops.back().extent, 4);
 }
 
 TEST(Transfers, WithoutPricesTheOrderStays) {
   const Description machine;
   Transfer transfer = interleaved();
-  orderLoops(machine, transfer, 1, 1);
+  TransferCosts(machine).orderLoops(transfer, 1, 1);
   EXPECT_EQ(transfer.loops.back().extent, 64);
 }
 
@@ -94,11 +94,13 @@ TEST(Transfers, UnevenPartsShareQueues) {
                     {7, {128, 4}, 2},
                     {8, {16, 16 * partition}, 3},
                     {4, {4, partition}, 4}};
-  EXPECT_EQ(loopToCut(machine, transfer, 3, 3), 0u);
-  EXPECT_EQ(loopToCut(Description(), transfer, 3, 3), transfer.loops.size());
+  EXPECT_EQ(TransferCosts(machine).loopToCut(transfer, 3, 3), 0u);
+  EXPECT_EQ(TransferCosts(Description()).loopToCut(transfer, 3, 3),
+            transfer.loops.size());
   // The first part of a store is what is made first.
   std::swap(transfer.sides[0], transfer.sides[1]);
-  EXPECT_EQ(loopToCut(machine, transfer, 3, 3), transfer.loops.size());
+  EXPECT_EQ(TransferCosts(machine).loopToCut(transfer, 3, 3),
+            transfer.loops.size());
 }
 
 /// Only copies inside the chip are cut where ports are spared.
@@ -109,10 +111,10 @@ TEST(Transfers, PartsFollowThePorts) {
   transfer.sides[0] = {false, true, partition, 0};
   transfer.sides[1] = {false, true, partition, 8192};
   transfer.loops = {{64, {partition, partition}, 0}, {96, {4, 4}, 1}};
-  EXPECT_EQ(loopToCut(machine, transfer, 3, 3), 1u);
-  EXPECT_EQ(loopToCut(Description(), transfer, 3, 3), 0u);
+  EXPECT_EQ(TransferCosts(machine).loopToCut(transfer, 3, 3), 1u);
+  EXPECT_EQ(TransferCosts(Description()).loopToCut(transfer, 3, 3), 0u);
   transfer.sides[1] = {true, false, 0, 0};
-  EXPECT_EQ(loopToCut(machine, transfer, 3, 3), 0u);
+  EXPECT_EQ(TransferCosts(machine).loopToCut(transfer, 3, 3), 0u);
 }
 
 /// Parts of a row would fill no burst: other loops are cut, though they have
@@ -128,10 +130,10 @@ TEST(Transfers, StoresAreCutBetweenBursts) {
                     {4, {512, 2048}, 1},
                     {4, {32 * partition, 512}, 2},
                     {128, {4, 4}, 3}};
-  EXPECT_EQ(loopToCut(machine, transfer, 12, 3), 0u);
+  EXPECT_EQ(TransferCosts(machine).loopToCut(transfer, 12, 3), 0u);
   // Rows whose parts are whole bursts may be cut.
   transfer.loops.back().extent = 48 * 16;
-  EXPECT_EQ(loopToCut(machine, transfer, 12, 3), 3u);
+  EXPECT_EQ(TransferCosts(machine).loopToCut(transfer, 12, 3), 3u);
 }
 
 TEST(Transfers, MergedLoopsCountTheSame) {

@@ -66,6 +66,7 @@ TEST(ComparisonBudgetTest, SecondFormDependsOnItsProgramAlone) {
 
 TEST(ComparisonBudgetTest, DecisionNamesWhatWasLeftOut) {
   mlir::MLIRContext context;
+  context.loadDialect<npu::NPUDialect>();
   ComparisonBudget budget(10);
   EXPECT_FALSE(budget.decision(context));
   budget.addProgram(10, 0);
@@ -74,10 +75,10 @@ TEST(ComparisonBudgetTest, DecisionNamesWhatWasLeftOut) {
   budget.giveUp();
   EXPECT_TRUE(budget.wasGivenUp("that"));
   EXPECT_FALSE(budget.wasGivenUp("other"));
-  const mlir::DictionaryAttr decision = budget.decision(context);
+  const npu::ProgramDecisionAttr decision = budget.decision(context);
   ASSERT_TRUE(decision);
-  EXPECT_TRUE(decision.getAs<mlir::StringAttr>("reason").getValue().ends_with(
-      "not compared: this, that"));
+  EXPECT_TRUE(
+      decision.getReason().getValue().ends_with("not compared: this, that"));
 }
 
 TEST(ComparisonBudgetTest, CompilationSaysWhatItLeavesOut) {

@@ -131,29 +131,30 @@ int64_t tileTerms(const ProductShape &product, const ColumnTile &column,
 /// Cells that a load can say count (field `terms` of pe.load).
 inline constexpr int64_t kMostTerms = 127;
 
-/// What the load of a tile says of its cells where rows of zeros for other
-/// groups would void the proof of the sums: tileTerms(); 0: all rows count.
+/// The field `terms` of the load of a tile: tileTerms() where rows of zeros for
+/// other groups would void the proof of the sums; otherwise 0, all rows count.
 int64_t statedTerms(const ProductShape &product, const ColumnTile &column,
                     const StationaryTile &tile);
 
 class EncodedWeights;
 
-/// Cuts columns that have more weights than the product's chunks may take into
-/// parts along the contraction axis, as equal as can be and of a tile at least.
-/// What does not stream tiles stays as it is.
+/// Cuts columns with more weights than a chunk of the product may have along
+/// the contraction axis, into nearly equal parts of at least one tile. Does
+/// nothing for products that stream no tiles.
 std::vector<ColumnTile> cutChunks(std::vector<ColumnTile> columns,
                                   const ProductShape &product,
                                   bool streamsTiles);
 
 /// Removes the tiles of a convolution or matrix product whose weights are all
-/// zero; the first of a column stays if none other would, since it starts the
-/// sums. Returns how many went.
+/// zero, and returns their number. The first tile of a column stays if it would
+/// be left without any, because it starts the sums.
 int64_t dropZeroTiles(std::vector<ColumnTile> &columns, mlir::Operation *op,
                       const EncodedWeights &weights);
 
-/// True if a product with stationary activations may be transposed like that:
-/// its encoded result has blocks along the output channels that no chunk of
-/// moving weights cuts, and no residual, which lies the other way.
+/// True if the array may transpose the result of a product with stationary
+/// activations: the result is encoded in blocks along the output channels, no
+/// chunk of moving weights cuts these blocks, and there is no residual, which
+/// would have the other orientation.
 bool mayTurnBlocks(mlir::Operation *op, const machine::Description &machine);
 
 /// True if what follows the sums of a product stays in integers.
@@ -201,8 +202,8 @@ struct WeightNeeds {
   bool cut = false;     ///< columns are cut for the sake of their chunks
 };
 
-/// The needs of `op` where a chunk may take `limit` bytes (0: any number),
-/// whatever its plan says; nothing for what is not a product.
+/// The needs of `op` if a chunk may take `limit` bytes (0: any number),
+/// regardless of its plan; nothing unless it is a product.
 WeightNeeds weightNeeds(mlir::Operation *op,
                         const machine::Description &machine, int64_t limit);
 

@@ -43,20 +43,21 @@ npu::AccessPattern identityPattern(llvm::ArrayRef<int64_t> shape);
 
 /// Visits the copies that perform \p pattern from \p source to \p result: first
 /// the elements, then the exponent cells if they are encoded. All indices of
-/// the pattern must be inside both views, which have the same storage type.
+/// the pattern must be inside both views, which have the same storage type. \p
+/// costs orders and cuts them.
 void forEachCopy(const View &source, const View &result,
                  const npu::AccessPattern &pattern,
-                 const machine::Description &machine, CopyVisitor visit);
+                 machine::TransferCosts &costs, CopyVisitor visit);
 
 /// Visits only the copies of exponent cells, index by index; none for plain
 /// elements.
 void forEachCellCopy(const View &source, const View &result,
                      const npu::AccessPattern &pattern,
-                     const machine::Description &machine, CopyVisitor visit);
+                     machine::TransferCosts &costs, CopyVisitor visit);
 
 /// Visits the fills of all elements of \p view, or of its exponent cells.
-void forEachFill(const View &view, bool cells,
-                 const machine::Description &machine, CopyVisitor visit);
+void forEachFill(const View &view, bool cells, machine::TransferCosts &costs,
+                 CopyVisitor visit);
 
 } // namespace ashlar::analysis
 

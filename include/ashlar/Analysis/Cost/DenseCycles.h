@@ -21,11 +21,11 @@ struct DenseCycles {
   int64_t total = 0;  ///< up to the last result in memory
 };
 
-/// A convolution whose input lies folded by `lanes`, whose stationary tiles are
+/// A convolution whose input is folded by `lanes`, whose stationary tiles are
 /// `columns` and whose result is written in the fold `result`. Every tile is
 /// loaded once per group of windows that half of PSUM holds; a group is drained
-/// while the next one streams, into the other half. Weights are there and
-/// nothing else uses an engine.
+/// while the next one streams into the other half. Weights are assumed to be
+/// present, and engines to be idle otherwise.
 DenseCycles denseCycles(npu::PeConvOp conv, const Lanes &lanes,
                         llvm::ArrayRef<ColumnTile> columns,
                         const machine::Description &machine,
@@ -41,15 +41,15 @@ DenseCycles denseCycles(llvm::ArrayRef<npu::PeConvOp> convs, const Lanes &lanes,
 /// Class of the function that the drain of a product applies.
 machine::VecCost drainFunction(mlir::Operation *product);
 
-/// Cycles in which the vector unit encodes `x` while a move writes it, lying
-/// folded by `lanes`; 0 if nothing encodes it.
+/// Cycles in which the vector unit encodes `x` while a move writes it, folded
+/// by `lanes`; 0 if nothing encodes it.
 int64_t encodeCycles(mlir::Value x, const Lanes &lanes,
                      const machine::Description &machine);
 
 /// Cycles in which copies and the vector unit make `x`, the result of a move,
-/// lying folded by `lanes`: the vector unit encodes what the queues have
-/// copied, tile by tile (kOverlapTiles), so that one tile's share of the faster
-/// of both is not hidden. 0 if no move makes it.
+/// folded by `lanes`: the vector unit encodes what the queues have copied, tile
+/// by tile (kOverlapTiles), so that one tile's share of the faster of both is
+/// not hidden. 0 if no move makes it.
 int64_t makingCycles(mlir::Value x, const Lanes &lanes,
                      const machine::Description &machine);
 

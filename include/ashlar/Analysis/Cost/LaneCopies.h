@@ -26,11 +26,11 @@ struct FoldedMap {
 };
 
 /// Visits the copies of `size` elements, in the unfolded axes, from \p source
-/// to
-/// \p result. A result that every lane repeats is written `lanes.count` times.
+/// to \p result. A result that every lane repeats is written `lanes.count`
+/// times.
 void forEachRelaid(const FoldedMap &source, const FoldedMap &result,
-                   llvm::ArrayRef<int64_t> size,
-                   const machine::Description &machine, CopyVisitor visit);
+                   llvm::ArrayRef<int64_t> size, machine::TransferCosts &costs,
+                   CopyVisitor visit);
 
 } // namespace ashlar::analysis
 

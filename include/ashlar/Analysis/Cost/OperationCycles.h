@@ -35,7 +35,7 @@ struct OperationCycles {
 /// The cost of copying \p pattern, including its exponent cells.
 machine::TransferCost copyCost(const View &source, const View &result,
                                const npu::AccessPattern &pattern,
-                               const machine::Description &machine);
+                               machine::TransferCosts &costs);
 
 /// Cycles of one pass of the vector unit over \p result: a function of class
 /// \p cost on \p operands, which are broadcast as in numpy and have the same

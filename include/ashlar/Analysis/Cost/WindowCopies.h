@@ -6,15 +6,15 @@
 #define ASHLAR_ANALYSIS_COST_WINDOWCOPIES_H
 
 #include "ashlar/Analysis/Layout/View.h"
+#include "ashlar/Machine/Transfers.h"
 #include "dialects/NPU/AccessPattern.h"
 #include "llvm/ADT/SmallVector.h"
 
 namespace ashlar::analysis {
 
 /// A sequence of copies that replaces one pattern: first copies from the
-/// operand
-/// (`fetched`), then copies within the result (`repeated`), which read only
-/// what earlier copies have written.
+/// operand (`fetched`), then copies within the result (`repeated`), which read
+/// only what earlier copies have written.
 struct WindowCopies {
   llvm::SmallVector<npu::AccessPattern, 4> fetched, repeated;
 };
@@ -27,7 +27,7 @@ struct WindowCopies {
 /// the result. Without a gain, the pattern itself.
 WindowCopies windowCopies(const View &source, const View &result,
                           const npu::AccessPattern &pattern,
-                          const machine::Description &machine);
+                          machine::TransferCosts &costs);
 
 /// True if windowCopies() can fetch every element along \p axis of the operand
 /// of \p pattern once, although windows share them: there is one loop over taps

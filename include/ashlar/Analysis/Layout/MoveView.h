@@ -36,7 +36,7 @@ std::optional<PartPlace> placeOfPart(npu::DmaMoveOp whole, unsigned operand);
 /// belong. Blocks stay whole.
 bool joinsInPlace(npu::DmaMoveOp op);
 
-/// True if it joins them along channels alone, so that a position keeps its
+/// True if it joins them along channels only, so that a position keeps its
 /// values.
 bool joinsChannels(npu::DmaMoveOp op);
 

@@ -29,8 +29,8 @@ struct Region {
 /// are made: the last axis fastest.
 Region firstTile(llvm::ArrayRef<int64_t> shape,
                  llvm::ArrayRef<int64_t> extents);
-/// Goes on to the next; false after the last. Axis `slowest`, if there is one,
-/// changes after all others.
+/// Advances to the next tile; false after the last one. Axis `slowest`, if
+/// there is one, changes after all others.
 bool nextTile(Region &tile, llvm::ArrayRef<int64_t> shape,
               llvm::ArrayRef<int64_t> extents, int64_t slowest = -1);
 

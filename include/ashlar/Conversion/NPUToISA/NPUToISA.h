@@ -47,7 +47,7 @@ struct WeightStorage {
   NodeStorage total() const;
 };
 
-/// Which streams of weights leave their zeros out (`form` of dma.unpack).
+/// The streams of weights that leave their zeros out (`form` of dma.unpack).
 enum class WeightForm {
   Auto, ///< the shortest of each chunk, if the machine has a decoder
   Dense,
@@ -62,13 +62,13 @@ struct InstructionLimit {
 };
 
 /// Replaces the function `main` of a module that has left the tile phase by an
-/// `isa.program`, right when executed in program order; semaphores are the
-/// matter of ashlar-isa-insert-semaphores. Errors: Capacity for what the
-/// machine has too little of, Unsupported for what no instruction expresses;
-/// both name the ONNX node.
-/// \p storage, if given, receives what the constants take. The resources of the
-/// context that hold them are named \p dataName and their address. A program
-/// beyond \p limit, if given, is a Capacity error.
+/// `isa.program` that is correct when executed in program order;
+/// ashlar-isa-insert-semaphores adds the semaphores. Errors: Capacity if the
+/// machine has too little of a resource, Unsupported for what no instruction
+/// expresses. Both name the ONNX node. \p storage, if given, receives what the
+/// constants take. The resources of the context that hold them are named \p
+/// dataName and their address. A program beyond \p limit, if given, is a
+/// Capacity error.
 llvm::Error convertNPUToISA(mlir::ModuleOp module,
                             WeightStorage *storage = nullptr,
                             WeightForm form = WeightForm::Auto,

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A copy of a model whose nodes say what became of them, for viewers of ONNX
-// such as Netron, which show the documentation of a node next to it.
+// A copy of a model in which each node is annotated with the operations it
+// became, for ONNX viewers such as Netron, which display the documentation of a
+// node.
 
 #ifndef ASHLAR_FRONTEND_ONNX_ANNOTATE_H
 #define ASHLAR_FRONTEND_ONNX_ANNOTATE_H

@@ -64,7 +64,7 @@ struct ImportOptions {
   /// Constants that the model makes (ConstantOfShape, folds) may be larger than
   /// what a file of its size is allowed (`--large-constants`).
   bool largeConstants = false;
-  /// Told once what a user should know of a model that is imported.
+  /// Called once with what a user should know about an imported model.
   std::function<void(const std::string &)> warn;
   /// Nodes may become work of the host; else these are unsupported
   /// (`--no-host`).

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Makes an ONNX model small that shows a failure, for a report or a test. What
-// the failure is, only the caller knows: every candidate is put on trial.
+// Reduces an ONNX model that shows a failure, for a report or a test. Only the
+// caller knows what the failure is: it tries every candidate.
 
 #ifndef ASHLAR_FRONTEND_ONNX_SHRINK_H
 #define ASHLAR_FRONTEND_ONNX_SHRINK_H
@@ -44,7 +44,7 @@ struct ShrinkOptions {
   ImportOptions import;   ///< Shapes of graph inputs that the file leaves open.
   std::string scratch;    ///< Folder for candidates; exists.
   uint64_t maxTrials = 0; ///< No further trials after so many; 0 for no limit.
-  /// Told of every step that kept the failure.
+  /// Called for every step that kept the failure.
   std::function<void(llvm::StringRef step, const ShrinkSize &)> onStep;
 };
 
@@ -63,8 +63,8 @@ shrinkInputs(llvm::StringRef path, const ImportOptions &options);
 /// away (what they fed becomes graph inputs), nodes are bypassed, outputs,
 /// attributes, optional inputs and declarations dropped, extents made smaller,
 /// constants made zero; again until nothing helps. Deterministic as far as
-/// `trial` is. Usage error if the model, written anew without a change, does
-/// not show the failure.
+/// `trial` is. Usage error if the unchanged model, once rewritten, does not
+/// show the failure.
 llvm::Expected<ShrinkResult> shrink(llvm::StringRef path,
                                     llvm::StringRef output,
                                     const ShrinkOptions &options,

@@ -51,12 +51,12 @@ public:
   ModelReference(ModelReference &&) noexcept;
   ~ModelReference();
 
-  /// Evaluates every node that an output depends on with the imported values of
-  /// its operands where there are any, so that each node is judged for itself.
-  /// `inputs` are those of the graph that are not constant, in order, and fit.
-  /// A value differs if a float is off by more than `tolerance` times the
-  /// largest element, unless rounding of operands explains it, or an integer at
-  /// all.
+  /// Evaluates every node that an output depends on, with the imported values
+  /// of its operands where they exist, so that each node is judged by itself.
+  /// `inputs` are the non-constant inputs of the graph, in order, with matching
+  /// types and shapes. A value differs if a float is off by more than
+  /// `tolerance` times the largest element, unless rounding of operands
+  /// explains it, or an integer at all.
   llvm::Expected<Comparison> compare(llvm::ArrayRef<HostTensor> inputs,
                                      ImportedValue imported, double tolerance);
 

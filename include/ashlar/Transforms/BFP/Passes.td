@@ -25,13 +25,18 @@ def FuseEpilogues : Pass<"ashlar-bfp-fuse-epilogues", "::mlir::ModuleOp"> {
   let summary = "Absorb scale, bias, residual add and function into products";
   let description = [{
     Follows chains of single uses after `bfp.conv` and `bfp.matmul` and absorbs,
-    in the order of docs/Numerics.md 6, a multiplication by a constant per
-    output channel, the addition of a constant per output channel, the addition
-    of a tensor of the result's shape, and one unary function or a prelu with a
-    constant slope per output channel or for all. Only binary32 chains fuse, so
-    the fused op gives the bits of the chain. Of two products that meet in an
-    addition the later absorbs it: the other is then available earlier, and no
-    cycle can arise. Locations are fused, the product's first.
+    in the order of docs/Numerics.md 6:
+
+    1. a multiplication by a constant per output channel;
+    2. the addition of a constant per output channel;
+    3. the addition of a tensor of the result's shape (a residual connection);
+    4. one unary function, or a prelu whose slope is a constant for each output
+       channel or for all of them.
+
+    Only binary32 chains fuse, so the fused op gives the bits of the chain. If
+    two products meet in an addition, the later one absorbs it: the other result
+    is then available earlier, and no cycle can arise. Locations are fused, the
+    product's first.
   }];
   let statistics = [
     Statistic<"numFused", "num-fused", "Operations absorbed">];
@@ -40,9 +45,9 @@ def FuseEpilogues : Pass<"ashlar-bfp-fuse-epilogues", "::mlir::ModuleOp"> {
 def AssignFormats : Pass<"ashlar-bfp-assign-formats", "::mlir::ModuleOp"> {
   let summary = "Annotate every product with the requested formats";
   let description = [{
-    `format` is one format for everything, or a table as JSON:
-    `{"activations": F, "weights": F, "nodes": {NAME: {"activations": F,
-    "weights": F}}}`, every key optional, names being ONNX nodes. Sets
+    `format` is one format for everything, or a JSON table: `{"activations": F,
+    "weights": F, "nodes": {NAME: {"activations": F, "weights": F}}}`. Every key
+    is optional; the names are those of ONNX nodes. The pass sets
     `bfp.activations` and `bfp.weights` on every `bfp.conv` and `bfp.matmul`,
     and `bfp.format`, the table in one line, on the module. A node that is not a
     product is an error.
@@ -57,40 +62,44 @@ def AssignFormats : Pass<"ashlar-bfp-assign-formats", "::mlir::ModuleOp"> {
 def ChooseFormats : Pass<"ashlar-bfp-choose-formats", "::mlir::ModuleOp"> {
   let summary = "Decide the storage of every tensor";
   let description = [{
-    Makes the element type of every value its storage (docs/Numerics.md 1): a
+    Makes the element type of every value its storage (docs/Numerics.md 1). A
     tensor is stored encoded if a product reads it directly or through a view, a
-    concat, a pooling or a residual add, along the axis that the product
-    contracts; everything else keeps its type. Data movement that would split a
-    block works on floats, between a `bfp.decode` and a `bfp.encode`. Function
-    arguments and results keep their types, tensors needed along two axes stay
-    floats with two encodings, constant factors are encoded as weights.
+    concat, a pooling or a residual add; blocks run along the axis that the
+    product contracts. Every other tensor keeps its type:
 
-    Products request formats by the attributes of assign-formats (default:
-    bfp8). An encoding takes the widest mantissa and range and the shortest
-    block that its readers request; the operands of a concat, slice or reshape
-    share one format with its result, and operands of pools and additions are at
-    least as wide as the result.
+    - function arguments and results;
+    - tensors needed along two axes, which stay floats with two encodings;
+    - operands of data movement that would split a block: it works on floats,
+      between a `bfp.decode` and a `bfp.encode`;
+    - activations with `block=tensor`, which get an explicit encode: the maximum
+      of a whole tensor is known only with its last element.
 
-    `residual` is the storage of the other operand of a residual add: `bfp`
-    reads the encoding that products read; with `f32` or `bf16` the tensor is
-    stored so, and products read an encoding of that. Tensors that data movement
-    reads as well are stored as f32 instead of bf16. The attribute
-    `ashlar.decision.residual` of the add has the bytes of all three.
+    Constant factors are encoded as weights. A NaN or an infinity in a constant
+    that is to be encoded is an error.
 
-    With `block-arithmetic` sums, differences, products and quotients of two
-    tensors that are no constants, and whose result is stored encoded, read
-    blocks too, where the operand has all of the blocks' axis.
+    **Formats.** Products request formats by the attributes of assign-formats
+    (default: bfp8). An encoding takes the widest mantissa and range and the
+    shortest block that its readers request. The operands of a concat, slice or
+    reshape share one format with its result; operands of pools and additions
+    are at least as wide as the result.
 
-    Every accumulator is proven not to overflow (docs/Numerics.md 4). If a
-    product cannot be proven, the ranges of its operands are lowered along 15,
-    7, 3, 1, 0 until it can, the larger first, of equal ones that of the
-    weights. The module records why; with `strict-range`, or if no range
-    suffices, it is an error. A NaN or an infinity in a constant that is to be
-    encoded is an error. Activations with `block=tensor` stay floats with an
-    explicit encode: the maximum of a whole tensor is known when its last
-    element is.
+    **Residual connections.** `residual` is the storage of the other operand of
+    a residual add. `bfp` reads the encoding that products read. With `f32` or
+    `bf16` the tensor is stored in that type, and products read an encoding of
+    it. A tensor that data movement reads as well is stored as f32 instead of
+    bf16. The attribute `ashlar.decision.residual` of the add has the bytes of
+    all three.
 
-    The module attribute `bfp.range_reason` holds the reason for smaller ranges.
+    **Block arithmetic.** With `block-arithmetic`, sums, differences, products
+    and quotients read blocks too. This needs two tensors that are not
+    constants, a result that is stored encoded, and operands that are not
+    broadcast along the block axis.
+
+    **Overflow.** Every accumulator is proven not to overflow (docs/Numerics.md
+    4). If a product cannot be proven, the ranges of its operands are lowered in
+    the steps 15, 7, 3, 1, 0 until it can: the larger range first, and of equal
+    ones that of the weights. The module attribute `bfp.range_reason` holds the
+    reason. With `strict-range`, or if no range suffices, it is an error.
   }];
   let options = [
     Option<"strictRange", "strict-range", "bool", /*default=*/"false",
@@ -109,9 +118,10 @@ def ChooseFormats : Pass<"ashlar-bfp-choose-formats", "::mlir::ModuleOp"> {
 def FuseEncodes : Pass<"ashlar-bfp-fuse-encodes", "::mlir::ModuleOp"> {
   let summary = "Store moved floats encoded where only an encode reads them";
   let description = [{
-    A transpose, pad, broadcast, gather or im2col of floats whose only reader is
-    a `bfp.encode` takes the encoded type as its own storage, so that the float
-    tensor is never stored. The values that are encoded do not change.
+    If the only reader of a transpose, pad, broadcast, gather or im2col of
+    floats is a `bfp.encode`, the data movement stores its result in the encoded
+    type, and the float tensor is never stored. The values that are encoded do
+    not change.
   }];
   let statistics = [
     Statistic<"numFused", "fused", "encodes merged into data movement">
@@ -123,15 +133,18 @@ def UseBlockArithmetic
   let summary = "Keep epilogues and element-wise arithmetic in integers";
   let description = [{
     A product whose result is stored in blocks adds its bias and an encoded
-    residual to the sum as integers of one exponent, applies copy, relu or clip
-    to that integer and encodes it with one rounding (docs/Numerics.md 6); it
-    needs no scale and a bias of finite constants. The attribute
+    residual to the sum as integers of one exponent. It applies copy, relu or
+    clip to that integer and encodes the result with a single rounding
+    (docs/Numerics.md 6). This requires that the product has no scale, and that
+    its bias consists of finite constants. The attribute
     `ashlar.decision.epilogue` of other products says why they compute in
-    binary32. `nn.add`, `nn.sub`, `nn.mul` and `nn.div` whose operands and
-    result are encoded along one axis become `bfp.arithmetic`.
+    binary32.
 
-    Runs on chosen formats, before scale-channels, which leaves the weights of
-    such products as they are.
+    An `nn.add`, `nn.sub`, `nn.mul` or `nn.div` whose operands and result are
+    encoded along one axis becomes `bfp.arithmetic`.
+
+    Runs after formats are chosen and before scale-channels, which leaves the
+    weights of such products unchanged.
   }];
   let dependentDialects = ["::ashlar::bfp::BFPDialect"];
   let statistics = [
@@ -142,20 +155,23 @@ def UseBlockArithmetic
 def ScaleChannels : Pass<"ashlar-bfp-scale-channels", "::mlir::ModuleOp"> {
   let summary = "Scale weights per output channel to round them better";
   let description = [{
-    Every product can multiply its sums by a constant per output channel, so the
-    weights of a channel may be multiplied by a factor from [1, 2) before they
-    are encoded and that constant by its inverse; only the rounding of the
-    weights changes. Factors are tried in steps of 1/8, down to 1/128 where
-    weights are few. Each channel takes the one with the smallest error of its
-    sums: from the rounding errors of all its weights, the measure is the sum of
-    their squares plus half of the square of their sum, because data after a
-    relu have a mean. Channels that are encoded exactly, or gain less than a
-    sixteenth, keep their weights. Weights that several products share have one
-    factor for all of them.
+    Every product can multiply its sums by a constant per output channel. The
+    weights of a channel may therefore be multiplied by a factor from [1, 2)
+    before they are encoded, and that constant by its inverse; only the rounding
+    of the weights changes.
 
-    Runs on encodes of weights whose formats are chosen. Weights in blocks of a
-    whole tensor, of binary64, and channels whose largest weight or constant is
-    outside of 2^-64 to 2^64 stay as they are.
+    Factors are tried in steps of 1/8, down to 1/128 where there are few
+    weights. Each channel takes the factor with the smallest error of its sums.
+    The measure is the sum of the squared rounding errors of all weights, plus
+    half of the square of their sum, because data after a relu have a nonzero
+    mean. Weights that several products share have one factor for all of them.
+
+    Runs on encodes of weights whose formats are chosen. These weights stay
+    unchanged:
+
+    - channels that are encoded exactly or gain less than a sixteenth;
+    - channels whose largest weight or constant lies outside 2^-64 to 2^64;
+    - weights in blocks of a whole tensor, and weights of binary64.
   }];
   let dependentDialects = ["::ashlar::nn::NNDialect"];
   let statistics = [
@@ -165,14 +181,15 @@ def ScaleChannels : Pass<"ashlar-bfp-scale-channels", "::mlir::ModuleOp"> {
 def NarrowWeights : Pass<"ashlar-bfp-narrow-weights", "::mlir::ModuleOp"> {
   let summary = "Store weights in the fewest bits that hold the same numbers";
   let description = [{
-    Weights that were rounded to few bits before, such as those of the MX and
-    NVFP4 formats or of 8-bit integers with powers of two as scales, leave the
-    low bits of their mantissas 0. They are stored with as many bits less: the
-    array multiplies the same numbers, reads fewer bytes and, where a second
-    digit of the mantissas becomes unnecessary, takes fewer passes. No bit of a
-    result changes: where blocks of a channel are further apart than the range
-    of the format, so that the array rounds, weights stay as they are. So do
-    those with few elements.
+    Some weights were rounded to few bits before, such as those of the MX and
+    NVFP4 formats, or of 8-bit integers with powers of two as scales. The low
+    bits of their mantissas are zero. They are stored with that many bits fewer:
+    the array multiplies the same numbers, reads fewer bytes and, where a second
+    digit of the mantissas becomes unnecessary, takes fewer passes.
+
+    No bit of a result changes. Weights stay as they are if the blocks of a
+    channel are further apart than the range of the format, so that the array
+    rounds, or if they have few elements.
 
     Runs on encodes of weights whose formats and factors are chosen.
   }];
@@ -186,10 +203,18 @@ def NarrowWeights : Pass<"ashlar-bfp-narrow-weights", "::mlir::ModuleOp"> {
 def FuseRequantise : Pass<"ashlar-bfp-fuse-requantise", "::mlir::ModuleOp"> {
   let summary = "Requantise products of integers to 8 bits in the drain";
   let description = [{
-    A convolution of integers whose accumulators only go through an addition per
-    output channel, a conversion to binary32, a factor per output channel, maybe
-    relu, a rounding, maybe a zero point, and a saturating conversion to 8 bits
-    becomes one `bfp.requantise_conv` with the same bits. The constants must
+    Matches a convolution of integers whose accumulators go through only these
+    steps:
+
+    1. an addition per output channel;
+    2. a conversion to binary32;
+    3. a factor per output channel;
+    4. optionally a relu;
+    5. a rounding;
+    6. optionally the addition of a zero point;
+    7. a saturating conversion to 8 bits.
+
+    They become one `bfp.requantise_conv` with the same bits. The constants must
     prove that no sum exceeds 32 bits.
   }];
   let statistics = [
@@ -201,12 +226,14 @@ def FuseRequantise : Pass<"ashlar-bfp-fuse-requantise", "::mlir::ModuleOp"> {
 def FuseZeroPoints : Pass<"ashlar-bfp-fuse-zero-points", "::mlir::ModuleOp"> {
   let summary = "Let products of two run-time operands read bytes";
   let description = [{
-    A matrix multiplication of integers whose operands are bytes, at least one
-    of them minus a constant zero point of the whole tensor (nn.sub of nn.cast
-    to i16), becomes one `bfp.integer_matmul` of the bytes; transposes and
-    reshapes of the difference then move the bytes. The array subtracts the zero
-    points: one pass instead of up to four. Constant operands are excluded;
-    their zero points and those of the other operand are corrections.
+    Matches an integer matrix multiplication whose operands are bytes, at least
+    one of them minus a constant zero point of the whole tensor (nn.sub of
+    nn.cast to i16). It becomes one `bfp.integer_matmul` of the bytes, and
+    transposes and reshapes of the difference move the bytes instead. The array
+    subtracts the zero points: one pass instead of up to four.
+
+    Products with a constant operand are excluded: their zero points are handled
+    as corrections.
   }];
   let statistics = [Statistic<"numFused", "fused", "products of bytes">];
   let dependentDialects = ["::ashlar::bfp::BFPDialect"];
@@ -214,15 +241,17 @@ def FuseZeroPoints : Pass<"ashlar-bfp-fuse-zero-points", "::mlir::ModuleOp"> {
 
 def FuseQuantisedMaps
     : Pass<"ashlar-bfp-fuse-quantised-maps", "::mlir::ModuleOp"> {
-  let summary = "Fuse quantised functions into one pass each";
+  let summary = "Fuse quantised functions into one vector instruction each";
   let description = [{
-    Dequantisations of 8-bit integers by constants of the whole tensor, a unary
-    function or one of two operands, maybe with limits after it, and a
-    quantisation to 8 bits become one `bfp.requantise`; so do dequantisations
-    and quantisations on their own. Maxima, reshapes and transposes of
-    dequantised integers are those of the integers, and parts of a concat are
-    quantised before they are joined: values move as bytes. The bits are equal:
-    the formulas are the same, and maxima and quantisation are monotone.
+    Matches dequantisations of 8-bit integers by constants of the whole tensor,
+    a function of one or two operands, optionally limits, and a quantisation to
+    8 bits. They become one `bfp.requantise`. A dequantisation or a quantisation
+    by itself becomes one as well.
+
+    Values move as bytes where possible: maxima, reshapes and transposes of
+    dequantised integers become those of the integers, and the parts of a concat
+    are quantised before they are joined. The bits are the same, because the
+    formulas are, and because maxima and quantisation are monotone.
   }];
   let statistics = [
     Statistic<"numFused", "fused", "passes that replace formulas">,
@@ -232,15 +261,14 @@ def FuseQuantisedMaps
 }
 
 def FuseAffine : Pass<"ashlar-bfp-fuse-affine", "::mlir::ModuleOp"> {
-  let summary = "Fuse a scale, a bias and a function into one pass";
+  let summary = "Fuse a scale, a bias and a function into one vector instruction";
   let description = [{
-    A product with numbers along one axis at most, a sum with such numbers, and
-    a unary function, in this order, each the only reader of the one before,
-    become one `bfp.affine`; two of the three are enough. The numbers are
-    constants or vary along fewer axes than the result. All are of
-    binary32, so no rounding is omitted: the bits are equal, without the tensors
-    between them. Runs after products have absorbed their
-    epilogues.
+    A multiplication, an addition and a unary function, in this order, each the
+    only reader of the one before, become one `bfp.affine`; two of the three are
+    enough. The factors and terms vary along one axis at most, and they are
+    constants or vary along fewer axes than the result. All are binary32, so no
+    rounding is omitted: the bits are the same, without the tensors in between.
+    Runs after products have absorbed their epilogues.
   }];
   let statistics = [
     Statistic<"numFused", "fused", "formulas that became one operation">
@@ -251,16 +279,20 @@ def FuseAffine : Pass<"ashlar-bfp-fuse-affine", "::mlir::ModuleOp"> {
 def ChooseScales : Pass<"ashlar-bfp-choose-scales", "::mlir::ModuleOp"> {
   let summary = "Choose the scale-exponent policy of each encode event";
   let description = [{
-    `format` is a table as assign-formats reads it; its key `scale`, and that of
+    `format` is a table as assign-formats reads it. Its key `scale`, and that of
     a product's node, name the policy (docs/Numerics.md 5) of the encode events
-    that products read. An event whose readers disagree is `runmax`; one that no
-    product reads takes the table's. Ops whose result is an event of another
-    policy get it as `ashlar.scale`.
+    that products read:
 
-    `fixed` and `table` without an exponent take the one that covers what the op
-    guarantees (sigmoid, tanh, softmax, clip, pooling of them), else the
-    exponent that `exponents` has for the tensor, `{"TENSOR": E}` with names of
-    the plan. A tensor with neither is an error.
+    - An event whose readers disagree is `runmax`.
+    - An event that no product reads takes the policy of the table.
+    - An op whose result is an event of another policy gets it as
+      `ashlar.scale`.
+
+    `fixed` and `table` without an exponent take the smallest exponent that
+    covers the range that the op guarantees (sigmoid, tanh, softmax, clip,
+    pooling of these). Otherwise they take the exponent that `exponents` has for
+    the tensor, `{"TENSOR": E}` with names of the numeric plan. A tensor with
+    neither is an error.
   }];
   let options = [
     Option<"format", "format", "std::string", /*default=*/"",
@@ -274,18 +306,21 @@ def ChooseScales : Pass<"ashlar-bfp-choose-scales", "::mlir::ModuleOp"> {
 def VerifyPlan : Pass<"ashlar-bfp-verify-plan", "::mlir::ModuleOp"> {
   let summary = "Check the exit invariants of the quantise phase";
   let description = [{
-    Changes nothing. Checks what later phases rely on: one function `main` with
-    named arguments and results that are not encoded; every product a bfp op
-    with encoded factors and a proven accumulator; weights are encoded
-    constants that only products read; data movement ops keep their storage and
-    their blocks whole; block axes exist.
+    Changes nothing. Checks what later phases rely on:
+
+    - there is one function, `main`, with named arguments, and its results are
+      not encoded;
+    - every product is a bfp op with encoded factors and a proven accumulator;
+    - weights are encoded constants that only products read;
+    - data movement keeps the storage of its operands and their blocks whole;
+    - block axes exist.
   }];
 }
 
 def PrintPlan : Pass<"ashlar-bfp-print-plan", "::mlir::ModuleOp"> {
   let summary = "Print or write the numeric plan";
   let description = [{
-    For tests and developers; not part of the phase, changes nothing. Prints the
+    For tests and developers; not part of the phase. Changes nothing. Prints the
     plan of docs/NumericPlan.md on standard output or, with `directory`, writes
     plan.json and the constants there.
   }];

@@ -12,9 +12,10 @@ def InsertSemaphores : Pass<"ashlar-isa-insert-semaphores", "::mlir::ModuleOp"> 
   let description = [{
     Before: a program that is correct when executed in program order. After: one
     that is correct when its queues run concurrently. Inserts `isa.sem.wait`
-    before and `isa.sem.signal` after instructions so that every two conflicting
-    accesses of different queues are ordered as in program order; waits that
-    follow from earlier ones are omitted. Sets `semaphores` of the program.
+    before and `isa.sem.signal` after instructions, so that every two
+    conflicting accesses of different queues are ordered as in program order.
+    Waits that follow from earlier ones are omitted. Sets `semaphores` of the
+    program.
 
     The machine is read from the module attribute `npu.target`.
   }];
@@ -29,18 +30,22 @@ def Schedule : Pass<"ashlar-isa-schedule", "::mlir::ModuleOp"> {
   let description = [{
     Before: a program without semaphores that is correct when executed in
     program order. After: the same instructions in an order that takes fewer
-    cycles, or the program unchanged. Dependences are found from the memory that
-    instructions touch; list schedules then let each queue start what it can
-    start, whichever operation of the network it belongs to: vector operations
-    of the next operation fill the pauses of this one, independent branches
-    overlap, and loads run as early as memory allows. The array and the sparse
-    cluster keep their order. Each schedule and the order of emission are timed
-    with their semaphores by the emulator's timing model; the fastest stays, and
-        `ashlar.decision.schedule` of the program has the cycles of each. For
-    programs of more than 30,000 instructions fewer schedules are tried, for
-    more than 120,000 none. `search` tries more schedules, with random
-    priorities of the nodes from fixed seeds.
-    `isa.planned` stands where its tensor is complete and unchanged.
+    cycles, or the program unchanged.
+
+    1. Dependences are found from the memory that instructions touch.
+    2. List schedules let each queue start what it can start, whichever
+       operation of the network it belongs to. Vector instructions of the next
+       operation fill the pauses of the current one, independent branches
+       overlap, and loads run as early as memory allows. The array and the
+       sparse cluster keep their order.
+    3. The emulator's timing model times each schedule and the order of
+       emission, with their semaphores. The fastest stays;
+       `ashlar.decision.schedule` of the program has the cycles of each.
+
+    Fewer schedules are tried for programs of more than 30,000 instructions, and
+    none for more than 120,000. `search` tries more schedules, with random
+    priorities of the nodes from fixed seeds. `isa.planned` stands where its
+    tensor is complete and unchanged.
 
     The machine is read from the module attribute `npu.target`.
   }];
@@ -56,14 +61,16 @@ def Schedule : Pass<"ashlar-isa-schedule", "::mlir::ModuleOp"> {
 }
 
 def ChooseDrainOrder : Pass<"ashlar-isa-choose-drain-order", "::mlir::ModuleOp"> {
-  let summary = "Let drains follow their streams";
+  let summary = "Let drains overlap the streams that they wait for";
   let description = [{
-    Before: a program with its semaphores. After: the same one, in which a
+    Before: a program with its semaphores. After: the same program, in which a
     drain that waits for a single stream and reads exactly its entries has the
     `order` that ends first (docs/Machine.md, drain orders): `block` after the
     stream, `row` one entry after the array, `partition` one column after it.
-    What the loader would refuse stays `block`: a drain that writes what its
-    stream still reads, or whose wait is not the one directly before it.
+
+    Drains that the loader would refuse in another order stay `block`: a drain
+    that writes what its stream still reads, or whose wait is not the one
+    directly before it.
 
     The machine is read from the module attribute `npu.target`.
   }];
@@ -77,14 +84,15 @@ def OrderByStart : Pass<"ashlar-isa-order", "::mlir::ModuleOp"> {
   let summary = "Order instructions by the time at which they can start";
   let description = [{
     Before: a program with its semaphores. After: the same instructions in an
-    order that takes fewer cycles, or the program unchanged. Resources that
-    queues share (DRAM, the banks of the state buffer, the instruction stream)
-    are granted in program order, so an instruction that is early in the program
-    but starts late delays those after it. The emulator's timing model follows
-    all queues; of their next instructions the one that can start first becomes
-    the next of the program. Each queue keeps its order, each semaphore its
-    signals and waits, and `isa.planned` stays where its tensor is complete and
-    unchanged.
+    order that takes fewer cycles, or the program unchanged.
+
+    Resources that queues share (DRAM, the banks of the state buffer, the
+    instruction stream) are granted in program order, so an instruction that is
+    early in the program but starts late delays those after it. The emulator's
+    timing model follows all queues; of their next instructions, the one that
+    can start first becomes the next of the program. Each queue keeps its order,
+    and each semaphore its signals and waits. `isa.planned` stands where its
+    tensor is complete and unchanged.
 
     The machine is read from the module attribute `npu.target`.
   }];

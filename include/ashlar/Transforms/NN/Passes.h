@@ -23,7 +23,7 @@ namespace ashlar::nn {
 inline constexpr llvm::StringLiteral kChannelDecisionAttr =
     "ashlar.decision.channels";
 
-/// What the fold phase must know of the machine.
+/// Machine parameters of the fold phase.
 struct FoldOptions {
   /// Rows and columns of the multiplier array.
   int64_t arrayRows = 128;
@@ -66,7 +66,8 @@ struct FoldOptions {
   int64_t latency = 456;
   /// Of these, those from a request to DRAM to its first byte.
   int64_t dramLatency = 200;
-  /// Cycles until what a stage of a chain in bands makes reaches the next one.
+  /// Cycles until the result of one stage of a chain in bands reaches the next
+  /// stage.
   int64_t handOver = 592;
   /// Cycles of an encode of one position of all partitions, and of a drain of
   /// one position of all columns.
@@ -79,9 +80,9 @@ struct FoldOptions {
   int64_t clusterMultipliers = 0;
 };
 
-/// Entry of the decision of a folded convolution: what the sparse cluster takes
-/// at least without the fold, if that is less than the fold takes. Only the
-/// programs can tell then.
+/// Entry of the decision of a folded convolution: a lower bound of the cycles
+/// of the sparse cluster without the fold, if it is below those of the fold.
+/// Only a comparison of whole programs can decide then.
 inline constexpr llvm::StringLiteral kLeastOnCluster = "least_on_cluster";
 
 /// The simplify phase: on exit everything computable at compile time is a

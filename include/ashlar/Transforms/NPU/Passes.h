@@ -17,8 +17,8 @@ namespace ashlar::npu {
 #define GEN_PASS_REGISTRATION
 #include "ashlar/Transforms/NPU/Passes.h.inc"
 
-/// Module attribute: why the sparse cluster stays off, where that was not asked
-/// for.
+/// Module attribute: why the sparse cluster is not used although the options
+/// allow it.
 inline constexpr llvm::StringLiteral kDenseReasonAttr = "npu.dense_reason";
 /// Module attribute with the measured densities of feature maps as JSON text
 /// (analysis::DataProfiles).
@@ -90,8 +90,8 @@ bool mayFoldLanes(mlir::Operation *op, const machine::Description &machine);
 bool mayWorkSpread(mlir::Operation *op, const analysis::Lanes &lanes,
                    const machine::Description &machine);
 
-/// True if the result of `op` may lie so: tiles of it can be made elsewhere and
-/// laid there, and every reader takes it tile by tile.
+/// True if the result of `op` may be stored in such a layout: its tiles can be
+/// computed elsewhere and copied there, and every reader takes it tile by tile.
 bool mayLieSpread(mlir::Operation *op, const analysis::Lanes &lanes,
                   const machine::Description &machine);
 

@@ -10,10 +10,15 @@ include "mlir/Pass/PassBase.td"
 def AnalyseZeros : Pass<"ashlar-npu-analyse-zeros", "::mlir::ModuleOp"> {
   let summary = "count the zeros among constant coefficients by cause";
   let description = [{
-    Sets `zeros` on every product with constant weights: `weights`, of them
-    `exact` zeros of the model, `encoded` ones that are zero once their block is
-    encoded and aligned to the scale of the output channel, and `structural`
-    ones that a fold of the kernel inserted. Skipping issues the remaining ones.
+    Sets `zeros` on every product with constant weights. It has the number of
+    `weights`, and how many of them are zero by cause:
+
+    - `exact`: zeros of the model;
+    - `encoded`: zero once their block is encoded and aligned to the scale of
+      the output channel;
+    - `structural`: inserted by a fold of the kernel.
+
+    An engine that skips zeros issues the rest.
   }];
   let statistics = [
     Statistic<"numZeros", "zeros", "coefficients that are zero">
@@ -23,12 +28,12 @@ def AnalyseZeros : Pass<"ashlar-npu-analyse-zeros", "::mlir::ModuleOp"> {
 def ChoosePatterns : Pass<"ashlar-npu-choose-patterns", "::mlir::ModuleOp"> {
   let summary = "find the N:M weights that the array multiplies faster";
   let description = [{
-    Sets `pattern` on every product with constant weights that has stationary
-    tiles with the machine's N:M pattern (`pe.pattern_group`), if fewer cycles of
-    loads and streams are predicted with them than without, or wherever there is
-    such a tile with `mode` on. Nothing for a machine without the pattern, or
-    with `mode` off. The decision has the cycles of both, and how many tiles have
-    the pattern.
+    Sets `pattern` on products with constant weights that have stationary tiles
+    with the machine's N:M pattern (`pe.pattern_group`). With `mode` auto this
+    needs fewer predicted cycles of loads and streams than without the pattern;
+    with `mode` on, one such tile is enough. Does nothing with `mode` off or for
+    a machine without the pattern. The decision has the cycles of both
+    alternatives and the number of tiles with the pattern.
 
     The machine is read from the module attribute `npu.target`.
   }];
@@ -45,14 +50,17 @@ def ChooseCluster : Pass<"ashlar-npu-choose-cluster", "::mlir::ModuleOp"> {
   let summary = "choose the cluster of every convolution by cycles";
   let description = [{
     Turns `npu.pe.conv` into `npu.tcu.conv` where the sparse cluster takes fewer
-    predicted cycles than the dense array, or wherever it can with `mode` tile
-    or scatter. Eligible are convolutions of one or two spatial dimensions with
-    constant encoded weights. The prediction for the array takes the better
-    stationary operand and the best lane fold; that for the sparse cluster
-    follows loads, runs, drains and streams of the best tile plan through their
-    buffers. All readers of a feature map are decided together: a lane fold
-    needs all of them on the array, and if several go to the sparse cluster, one
-    of them stays on the array if both engines in parallel take fewer cycles.
+    predicted cycles than the dense array; with `mode` tile or scatter, wherever
+    it can. Eligible are convolutions of one or two spatial dimensions with
+    constant encoded weights.
+
+    - **Prediction for the array:** the better stationary operand and the best
+      lane fold.
+    - **Prediction for the sparse cluster:** loads, runs, drains and streams of
+      the best tile plan, followed through their buffers.
+    - **Readers of a feature map** are decided together. A lane fold needs all
+      of them on the array. If several go to the sparse cluster, one of them
+      stays on the array if both engines in parallel take fewer cycles.
 
     Every convolution gets a decision: eligible, choice, reason, cycles of the
     alternatives (also of the sparse cluster without skipping), the zeros of
@@ -60,13 +68,12 @@ def ChooseCluster : Pass<"ashlar-npu-choose-cluster", "::mlir::ModuleOp"> {
     Matrix multiplications are of class dense, operations that run on neither
     engine of class vector.
 
-    Scatter mode skips zeros of the data as well (docs/SparseTiles.md 6). Its
-    cycles follow from the density of the input: measured on samples, in the
-    module attribute `npu.profile` (JSON text), or derived from the producers.
-    If positions are measured, tiles are cut to equal work by `algorithm`; with
-    `cut-time` runtime the machine cuts them, from its own counts.
-    The rules majority and threshold use the
-    density of the input instead of cycles.
+    **Scatter mode** skips zeros of the data as well (docs/SparseTiles.md 6).
+    Its cycles follow from the density of the input, which is measured on
+    samples (module attribute `npu.profile`, JSON text) or derived from the
+    producers. If positions are measured, `algorithm` cuts tiles of equal work;
+    with `cut-time` runtime, the machine cuts them by its own counts. The rules
+    majority and threshold use the density of the input instead of cycles.
 
     The machine is read from the module attribute `npu.target`.
   }];
@@ -115,15 +122,22 @@ def ChooseCluster : Pass<"ashlar-npu-choose-cluster", "::mlir::ModuleOp"> {
 def AssignAxis : Pass<"ashlar-npu-assign-axis", "::mlir::ModuleOp"> {
   let summary = "choose the partition dimension of every tensor";
   let description = [{
-    Encoded tensors have their block axis as partition dimension; other results
-    take the axis that their operation produces or, if it is free, the axis of
-    its operands or the longest one it may use. Without any constraint it is the
-    channel axis of a feature map, else the last axis; another one if partitions
-    then hold at most a quarter and no reader needs a specific axis. A tensor and
-    a reduction of it meet across the axis of the reduction, which has a copy of
-    the tensor across it, if partitions hold no more there. Sets
-    `layout` (axis -1: the tensor is in one partition). An operation that reads
-    a tensor along another axis gets a copy in its own layout when it is staged.
+    Sets `layout`, whose `axis` is the partition dimension (-1: one partition
+    holds the tensor). The rules, in order:
+
+    1. An encoded tensor has its block axis.
+    2. Another result has the axis that its operation produces.
+    3. If the operation leaves it open, the result has the axis of the operands,
+       or the longest axis that the operation may use.
+    4. Without any constraint it is the channel axis of a feature map, otherwise
+       the last axis. Another axis is taken if partitions then hold at most a
+       quarter and no reader needs a specific axis.
+
+    A tensor and its reduction may be read together, as in a normalisation. Both
+    then use the axis of the reduction, if partitions hold no more that way: the
+    reduction has a copy of the tensor across that axis anyway. An operation
+    that reads a tensor along another axis gets a copy in its own layout when
+    the tensor is staged.
   }];
 }
 
@@ -132,10 +146,10 @@ def RecomputeForReductions
   let summary = "compute the operand of a reduction across the axis it needs";
   let description = [{
     A reduction along the partition dimension has a copy of its operand across
-    another one. If a tensor that the operand is made from by element-wise
-    operations has such a copy already, because it is reduced as well, these
-    operations run across that axis too, in fewer cycles than another copy
-    takes. The variance of a layer normalisation is the usual case.
+    another axis. The operand may be made by element-wise operations from a
+    tensor that has such a copy already, because it is reduced as well. These
+    operations then run across that axis too, if this takes fewer cycles than
+    another copy. The variance of a layer normalisation is the usual case.
   }];
   let statistics = [
     Statistic<"numRecomputed", "recomputed", "operations that run twice">
@@ -145,10 +159,10 @@ def RecomputeForReductions
 def DecodeOperands : Pass<"ashlar-npu-decode-operands", "::mlir::ModuleOp"> {
   let summary = "decode block operands that are read along another axis";
   let description = [{
-    Blocks run along the partition dimension. An operation of the vector unit
-    with another partition dimension cannot read them; its operand is
-    decoded to f32 by an `npu.vec.map "copy"` along the axis of its blocks,
-    once for all such readers, and copied to the new layout when it is staged.
+    Blocks run along the partition dimension, so an operation of the vector unit
+    with another partition dimension cannot read them. An `npu.vec.map "copy"`
+    decodes the operand to f32 along the axis of its blocks, once for all such
+    readers. The decoded tensor is copied to the new layout when it is staged.
   }];
   let statistics = [
     Statistic<"numDecoded", "decoded", "tensors that got a decoded copy">
@@ -159,14 +173,16 @@ def ChooseStationary : Pass<"ashlar-npu-choose-stationary", "::mlir::ModuleOp"> 
   let summary = "choose the stationary operand of every product by cycles";
   let description = [{
     Predicts the array cycles of every `npu.pe` operation with its weights and
-    with its activations as the stationary operand, the latter including the
-    cost of transposing the result back: a copy and a vector pass, or, where the
-    drain can encode, an identity multiplication that moves whole blocks and
-    flips their orientation. Marks those that are cheaper with `stationary`:
-    `activations`, or `activations_blocks` for the last kind. Only products with
-    constant weights, one group and at most as many result positions as
-    partitions can be transposed. The cycles of both alternatives are recorded
-    as a decision.
+    with its activations as the stationary operand. The latter include the cost
+    of transposing the result back: a copy and a vector instruction, or, where
+    the drain can encode, an identity multiplication that moves whole blocks and
+    flips their orientation.
+
+    An operation for which stationary activations are cheaper is marked with
+    `stationary`: `activations`, or `activations_blocks` for the identity
+    multiplication. Only products with constant weights, one group and at most
+    as many result positions as partitions can be transposed. The decision has
+    the cycles of both alternatives.
 
     The machine is read from the module attribute `npu.target`.
   }];
@@ -180,12 +196,13 @@ def ChooseFunctionEngine
     : Pass<"ashlar-npu-choose-function-engine", "::mlir::ModuleOp"> {
   let summary = "apply functions after products on the vector unit where faster";
   let description = [{
-    A drain applies the function that follows a product, on a lane per column of
-    the array. Functions that take several cycles per result can make it slower
-    than the array. Where the vector unit, which usually has more lanes, is
-    predicted to be faster, the function becomes an `npu.vec.map` on the result
-    of a plain drain. Only results in binary32 change engines, so that no bit
-    changes. The cycles of both alternatives are recorded as a decision.
+    A drain applies the function that follows a product, with one lane per
+    column of the array. A function that takes several cycles per result can
+    make the drain slower than the array. Where the vector unit, which usually
+    has more lanes, is predicted to be faster, the function becomes an
+    `npu.vec.map` on the result of a plain drain. Only results in binary32
+    change engines, so no bit changes. The decision has the cycles of both
+    alternatives.
 
     The machine is read from the module attribute `npu.target`.
   }];
@@ -199,21 +216,26 @@ def ClassifyTransposes
   let summary = "choose how each data movement is done";
   let description = [{
     A data movement that only renames axes of a resident tensor is a view
-    (`none`). One that changes the partition dimension is done by a copy on the
-    chip, by an identity multiplication on the array (npu.pe.transpose), or
-    through DRAM (`route`); the fewest predicted cycles decide, or
-    `mode` does: `pe` passes whole words, `planes` multiplies every byte of the
-    elements by a 1, which never takes fewer cycles, `floats` does so with
-    floating-point elements themselves, which is exact for finite values but -0.
-    A graph input or output is loaded or stored in its new order
-    anyway. The drain of an identity multiplication applies a function that
-    is the only reader of its result.
+    (`none`). One that changes the partition dimension takes the route with the
+    fewest predicted cycles, or the one that `mode` names:
 
-    An operation that reads its operand across another partition dimension, and
-    a result whose neighbours in DRAM are in other partitions, are data
-    movements too (`layout`): they become operations where the array or DRAM is
-        chosen, and stay copies of the operation's tiles otherwise. The part of such
-    a copy that overlaps a product before or after it costs nothing.
+    - a copy on the chip;
+    - an identity multiplication on the array (npu.pe.transpose): `pe` passes
+      whole words; `planes` multiplies every byte of the elements by 1, which
+      never takes fewer cycles; `floats` multiplies floating-point elements
+      themselves, which is exact for finite values except -0;
+    - through DRAM (`route`).
+
+    A graph input or output is loaded or stored in its new order in any case.
+    The drain of an identity multiplication also applies a function that is the
+    only reader of its result.
+
+    Two other cases are data movements as well (`layout`): an operation that
+    reads its operand across another partition dimension, and a result whose
+    neighbours in DRAM are in other partitions. They become operations where the
+    array or DRAM is chosen, and otherwise remain copies of the operation's
+    tiles. The part of such a copy that overlaps a product before or after it
+    costs nothing.
 
     The attribute `ashlar.decision.transpose` has the choice, its reason and the
     predicted cycles of every alternative. The machine is read from the module
@@ -233,23 +255,29 @@ def ClassifyTransposes
 def FoldLanes : Pass<"ashlar-npu-fold-lanes", "::mlir::ModuleOp"> {
   let summary = "fold neighbouring pixels of a row into idle array rows";
   let description = [{
-    A convolution of C channels uses C of the R rows of the array. If its input
-    is folded, with Ws = R / PCi neighbouring pixels side by side in Ws groups
-    of PCi >= C partitions, one step gives Ws results (docs/Machine.md, PE
-    array, row groups; docs/WidthFolding.md). Sets `lanes` = Ws and `pitch` =
-    PCi in the `layout` on the producer of such an input.
+    A convolution of C channels uses C of the R rows of the array. Its input can
+    be folded: Ws = R / PCi neighbouring pixels lie side by side in Ws groups of
+    PCi >= C partitions, and one step gives Ws results (docs/Machine.md, PE
+    array, row groups; docs/WidthFolding.md). The pass sets `lanes` = Ws and
+    `pitch` = PCi in the `layout` of the producer of such an input.
 
-    A feature map can be folded if all its readers are convolutions of a W stride
-    up to 16 with stationary weights, whatever their groups, and its producer can
-    write it folded: a convolution whose drain encodes, or a data movement that
-    encodes. A convolution also writes maps of C > PCi channels, in blocks of PCi
-    channels that its readers stream one after the other, where a reader may take
-    fewer steps so.
-    PCi is the one with the fewest predicted cycles of all readers and of the
-    producer, the largest among equals. A data movement copies rows into lanes element by element; the cost includes
-    the cycles in which the byte network forms these runs. `policy` "source"
-    takes the PCi of the original design instead: the largest whose padding
-    exceeds the minimum by at most `tolerance` channels. Each reader's decision has the cycles of every
+    A feature map can be folded if
+
+    - all its readers are convolutions of a W stride up to 16 with stationary
+      weights, with any number of groups, and
+    - its producer can write it folded: a convolution whose drain encodes, or a
+      data movement that encodes.
+
+    A convolution can also write feature maps of C > PCi channels, in blocks of
+    PCi channels that its readers stream one after the other. This is considered
+    where a reader may take fewer steps that way.
+
+    PCi is the value with the fewest predicted cycles of all readers and of the
+    producer; among equals, the largest. A data movement copies rows into lanes
+    element by element, so its cost includes the cycles in which the byte
+    network forms these runs. With `policy` source, the rule of the original
+    design decides: the largest PCi whose padding exceeds the minimum by at most
+    `tolerance` channels. Each reader's decision has the cycles of every
     alternative.
 
     The machine is read from the module attribute `npu.target`.
@@ -267,16 +295,16 @@ def PackRows : Pass<"ashlar-npu-pack-rows", "::mlir::ModuleOp"> {
   let summary = "put several rows of results into idle columns of the array";
   let description = [{
     A convolution of Co outputs uses Co of the columns of the array. With
-    `packed_rows` = G rows of results side by side, G * Co columns work: the
-    stationary tiles are those of a kernel that covers the windows of all G rows,
-    (G - 1) * stride rows higher, with zeros where a row has no tap. A map takes
-    1 / G of the steps for each tap, and 1 / G of the steps of its drains
-    (docs/Machine.md, PE array).
+    `packed_rows` = G, G rows of results lie side by side, and G * Co columns
+    work. The stationary tiles are those of a kernel that covers the windows of
+    all G rows: it is (G - 1) * stride rows higher, with zeros where a row has
+    no tap. A feature map takes 1 / G of the steps for each tap, and 1 / G of
+    the steps of its drains (docs/Machine.md, PE array).
 
     A convolution of one group whose constant weights are stationary gets the G
     with the fewest predicted cycles of array, drains and DRAM for its weights,
-    zeros included; fewer cycles of the array among equals. The decision has the
-    cycles of every alternative.
+    zeros included; among equals, the one with the fewest cycles of the array.
+    The decision has the cycles of every alternative.
 
     The machine is read from the module attribute `npu.target`.
   }];
@@ -315,16 +343,18 @@ def PoolInDrain : Pass<"ashlar-npu-pool-in-drain", "::mlir::ModuleOp"> {
 }
 
 def ReadWindows : Pass<"ashlar-npu-read-windows", "::mlir::ModuleOp"> {
-  let summary = "read windows that reach over an end where their operand lies";
+  let summary = "read windows that reach beyond their operand without a padded copy";
   let description = [{
-    Windows that share elements or reach over an end of their operand are read
-    from a copy of it with zeros around, tile by tile. If they share elements
-    along one axis other than the last, every element has to be fetched once
-    only (analysis::windowCopies), and that may be from where the operand lies,
-    also in DRAM: the windows inside are one access pattern, each that reaches
-    over an end is one of its own, without the taps outside, and the result is
-    filled with zeros there. The way with the fewer predicted cycles of copies
-    is taken.
+    Windows that share elements or reach beyond an end of their operand are read
+    from a padded copy of it, tile by tile.
+
+    If windows share elements along one axis other than the last, every element
+    has to be fetched only once (analysis::windowCopies), and it can be fetched
+    from the operand itself, even in DRAM. The windows inside the operand are
+    one access pattern. Each window that reaches beyond an end is a pattern of
+    its own, without the taps outside; the result is filled with zeros there.
+
+    The alternative with fewer predicted cycles of copies is taken.
 
     The machine is read from the module attribute `npu.target`.
   }];
@@ -336,25 +366,27 @@ def SpreadMaps : Pass<"ashlar-npu-spread-maps", "::mlir::ModuleOp"> {
   let summary = "put a second axis of few-channel maps across partitions";
   let description = [{
     A feature map of C channels fills C partitions and C lanes of the vector
-    unit. With rows or columns distributed over `count` groups of C partitions
-    next to them (`#npu.spread`), element-wise operations and reductions of
-    other axes take about `count` times fewer cycles, and a feature map takes as
-    much less of each partition: what was too large for the state buffer may
-    fit.
+    unit. Its rows or columns can be distributed over `count` groups of C
+    partitions (`#npu.spread`). Element-wise operations and reductions of other
+    axes then take about `count` times fewer cycles. The feature map also takes
+    `count` times less of each partition, so one that was too large for the
+    state buffer may fit.
 
-    Vector-unit operations that are connected by feature maps form a group. For
-    each group, the pass compares every axis and the numbers of partition groups
-    that fill most partitions, by passes of the vector unit, copies between
-    layouts and feature maps that go through DRAM. `work_spread` marks an
-    operation that computes in this layout, `spread` a result that is stored in
-    it. An operation that reads or writes a feature map in another layout than
-    the stored one copies it tile by tile. A network input that several
-    operations read in this layout is loaded once.
+    **Groups of operations.** Vector-unit operations that are connected by
+    feature maps are decided together. For each group, the pass compares every
+    axis and the numbers of partition groups that fill most partitions. The cost
+    is that of vector instructions, of copies between layouts, and of feature
+    maps that go through DRAM.
 
-    A feature map of other operations that is too large for its partitions is
-    stored in this layout if the copies of its tiles cost less than DRAM. It
-    might have fitted anyway, or been processed in tiles, so the compiler times
-    the network with and without `keep-large`.
+    **Marks.** `work_spread` marks an operation that computes in this layout,
+    `spread` a result that is stored in it. An operation that reads or writes a
+    feature map in another layout than the stored one copies it tile by tile. A
+    network input that several operations read in this layout is loaded once.
+
+    **Large feature maps.** A feature map of other operations that is too large
+    for its partitions is stored in this layout if the copies of its tiles cost
+    less than DRAM. It might have fitted anyway, or have been processed in
+    tiles, so the compiler times the network with and without `keep-large`.
 
     The machine is read from the module attribute `npu.target`.
   }];
@@ -371,25 +403,30 @@ def SpreadMaps : Pass<"ashlar-npu-spread-maps", "::mlir::ModuleOp"> {
 def PlanMemory : Pass<"ashlar-npu-plan-memory", "::mlir::ModuleOp"> {
   let summary = "decide residency, addresses and tile sizes";
   let description = [{
-    Keeps tensors in the state buffer from producer to last consumer if they fit
-    and spills the largest ones that do not fit to DRAM. Lets convolutions write
-    directly into the concatenation that is their only reader. Allocates by
-    liveness, gives each operation the largest tile that its scratch memory
-    allows, and leaves the remaining memory to the ring into which weights are
-    prefetched. Sets `memory`, with the reason if a result is not resident, and
-    `tiling`. A data movement that converts works in place of its operand if no
-    tile overwrites what a later one reads (`ashlar.decision.in_place`), and a
-    transpose of squares that does not fit next to its operand swaps blocks in
-    place (`route`).
-    A product in tiles has positions or outputs in the outer loop, whichever
-    reads fewer bytes of DRAM (`ashlar.decision.weights`). If not everything
-    fits, the plan that is predicted to be fastest spills feature maps to DRAM,
-    cuts columns of weights into parts along the contraction axis (`chunk`), or
-    both. Fails with required and available bytes when an operation does not fit
-    even in its smallest tile.
+    Keeps tensors in the state buffer from producer to last consumer if they
+    fit, and spills the largest ones that do not fit to DRAM. In detail:
 
-    A module with the unit attribute `npu.banks_apart` wishes results in other
-    banks of the state buffer than their operands, where there is room.
+    - Convolutions write directly into the concatenation that is their only
+      reader.
+    - Addresses are allocated by liveness. Each operation gets the largest tile
+      that its scratch memory allows; the remaining memory is the ring into
+      which weights are prefetched.
+    - A data movement that converts works in place of its operand if no tile
+      overwrites what a later one reads (`ashlar.decision.in_place`). A square
+      transpose that does not fit next to its operand swaps blocks in place
+      (`route`).
+    - A product in tiles has positions or outputs in the outer loop, whichever
+      reads fewer bytes of DRAM (`ashlar.decision.weights`).
+    - If not everything fits, the plan with the fewest predicted cycles is
+      taken: it spills feature maps to DRAM, cuts columns of weights into parts
+      along the contraction axis (`chunk`), or both.
+
+    Sets `memory`, with the reason if a result is not resident, and `tiling`.
+    Fails with required and available bytes if an operation does not fit even
+    with its smallest tile.
+
+    With the unit attribute `npu.banks_apart` on the module, results are placed
+    in other banks of the state buffer than their operands, where there is room.
 
     The machine is read from the module attribute `npu.target`.
   }];
@@ -402,8 +439,9 @@ def PlanMemory : Pass<"ashlar-npu-plan-memory", "::mlir::ModuleOp"> {
 def VerifyFormats : Pass<"ashlar-npu-verify-formats", "::mlir::ModuleOp"> {
   let summary = "check that the machine can hold the block formats";
   let description = [{
-    The partitions of an exponent cell share an exponent, so block lengths are
-    multiples of `xm_group`; blocks that span an axis or a tensor always fit.
+    The partitions of an exponent cell share an exponent, so block lengths have
+    to be multiples of `xm_group`. Blocks that span an axis or a tensor always
+    fit.
 
     The machine is read from the module attribute `npu.target`.
   }];
@@ -412,13 +450,13 @@ def VerifyFormats : Pass<"ashlar-npu-verify-formats", "::mlir::ModuleOp"> {
 def ChooseMapForm : Pass<"ashlar-npu-choose-map-form", "::mlir::ModuleOp"> {
   let summary = "decide which feature maps in DRAM are compressed";
   let description = [{
-    A result in DRAM that is written and read in whole rows, with channels as
-    the partition dimension, may be stored compressed, in cells of one row each
-    (docs/SparseTiles.md 4). The densities of `npu.profile` (removed), or
-    estimates from producers, give the expected bytes of bitmap, COO and
-    quad-tree; the form with the fewest DRAM cycles is chosen if it makes no
-    transfer slower. Sets `form` in the `memory` and `ashlar.decision.map` with
-    the reason, bytes and cycles of the alternatives.
+    A result in DRAM may be stored compressed, in cells of one row each
+    (docs/SparseTiles.md 4), if it is written and read in whole rows and its
+    partition dimension is the channels. The densities of `npu.profile`, which
+    is removed, or estimates from producers give the expected bytes of bitmap,
+    COO and quad-tree. The form with the fewest DRAM cycles is chosen if it
+    makes no transfer slower. Sets `form` in `memory`, and `ashlar.decision.map`
+    with the reason, and the bytes and cycles of the alternatives.
   }];
   let options = [
     Option<"mode", "mode", "std::string", "\"auto\"",
@@ -433,11 +471,11 @@ def ChooseMapForm : Pass<"ashlar-npu-choose-map-form", "::mlir::ModuleOp"> {
 def VerifyLayouts : Pass<"ashlar-npu-verify-layouts", "::mlir::ModuleOp"> {
   let summary = "check that operations accept their layouts";
   let description = [{
-    Every operation says by its layout interface which operands it can read and
+    By its layout interface, every operation says which operands it can read and
     which results it can write directly in the state buffer. This pass follows
     the views that planning made (`memory`, `route`, `layout`) and refuses a
     module in which an operation has a layout that it does not accept. Without
-    placements every result counts as dense in the state buffer, with the
+    placements, every result counts as dense in the state buffer, with the
     partition dimension of its `layout`.
 
     Example: a slice of every other token is a view without a copy. A product
@@ -453,24 +491,26 @@ def DescribeClusters
     Plan-memory may cut the result of an `npu.tcu.conv` into tiles of the state
     buffer. Code generation plans each such tile separately: with other tiles of
     the units, and without cuts if positions or counts of the whole feature map
-    would be needed. This pass makes the same plan and updates the decision of
-    choose-cluster: `plan`, `engines`, `cuts`, the cycles of the chosen
-    alternative over all tiles, `cycles_saved` and `realised_skip`.
+    would be needed. This pass makes the same plan and updates these entries of
+    the decision of choose-cluster: `plan`, `engines`, `cuts`, `cycles_saved`,
+    `realised_skip`, and the cycles of the chosen alternative over all tiles.
 
-    Input: operations with `tiling`. Operations without a decision stay as
-    they are.
+    Input: operations with `tiling`. Operations without a decision stay
+    unchanged.
   }];
 }
 
 def PrintCycles : Pass<"ashlar-npu-print-cycles", "::mlir::ModuleOp"> {
   let summary = "print the predicted cycles of every operation";
   let description = [{
-    For tests and developers; not part of a phase, changes nothing. One line on
-    standard output for each engine of an operation: node, engine (`pe`, `act`,
-    `vec`, or `dma` for the queues that share a copy) and the cycles that the
-    choices of the assign phase expect of it, separated by tabs. An operation is
-    taken as one tile; its neighbours, and products with stationary activations
-    or of the sparse cluster, which have predictions of their own, are left out.
+    For tests and developers; not part of a phase. Changes nothing. Prints one
+    line for each engine of an operation on standard output, separated by tabs:
+    node, engine (`pe`, `act`, `vec`, or `dma` for the queues that share a copy)
+    and the cycles that the choices of the assign phase assume.
+
+    An operation counts as one tile. Its neighbours are left out, and so are
+    products with stationary activations or on the sparse cluster, which have
+    predictions of their own.
 
     Input: operations with `layout`.
   }];
@@ -479,15 +519,15 @@ def PrintCycles : Pass<"ashlar-npu-print-cycles", "::mlir::ModuleOp"> {
 def VerifyPlan : Pass<"ashlar-npu-verify-plan", "::mlir::ModuleOp"> {
   let summary = "check the exit invariants of the plan phase";
   let description = [{
-    Every npu operation has an axis, a placement and a tile; every other
+    Every npu operation has an axis, a placement and a tile. Every other
     operation is a constant, an encode of a constant, or part of the function
     frame.
 
-    Resident results, scratch memory and the weight ring are within a partition
-    and disjoint while they are in use; the buffers of every tile
-    of every operation are contiguous in its slot. A result may
-    overlap its operand only if no tile overwrites what a later one reads. Code
-    generation takes its addresses from the buffers that are checked here.
+    Resident results, scratch memory and the weight ring lie within a partition
+    and are disjoint while they are in use. The buffers of every tile of every
+    operation are contiguous in its slot. A result may overlap its operand only
+    if no tile overwrites what a later one reads. Code generation takes its
+    addresses from the buffers that are checked here.
   }];
 }
 

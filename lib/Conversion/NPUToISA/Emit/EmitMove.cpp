@@ -73,8 +73,8 @@ void emitWindows(Generator &generator, const View &source, const View &target,
                  llvm::ArrayRef<npu::AccessPattern> patterns) {
   llvm::SmallVector<npu::AccessPattern, 8> repeated;
   for (const npu::AccessPattern &pattern : patterns) {
-    const analysis::WindowCopies copies =
-        analysis::windowCopies(source, target, pattern, generator.machine);
+    const analysis::WindowCopies copies = analysis::windowCopies(
+        source, target, pattern, generator.builder.costs);
     for (const npu::AccessPattern &copy : copies.fetched)
       emitSquares(generator, source, target, copy);
     repeated.append(copies.repeated.begin(), copies.repeated.end());

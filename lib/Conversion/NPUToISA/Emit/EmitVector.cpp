@@ -6,6 +6,7 @@
 #include "../Generator.h"
 
 #include "ashlar/Analysis/Array/StationaryPlan.h"
+#include "ashlar/Analysis/Tiles/MapSteps.h"
 #include "ashlar/Analysis/Tiles/TileSequence.h"
 #include "ashlar/Machine/Cycles.h"
 #include "ashlar/Numerics/BlockArithmetic.h"
@@ -115,35 +116,35 @@ void emitByChannels(Generator &generator, const TileContext &tile,
   }
 }
 
-/// The vec.map of a tile with its scale and bias: in the instruction, or as
-/// tensors in front of it where they vary within partitions.
-void emitWithParameters(Generator &generator, const TileContext &tile,
-                        npu::MapInterface map, MapParameters parameters) {
-  const size_t inputs = map.getInputs().size();
-  size_t next = inputs;
-  const View *scale = map.getScale() ? &tile.operands[next++] : nullptr;
-  const View *bias = map.getBias() ? &tile.operands[next++] : nullptr;
-  const View *first = &tile.operands[0];
-  const View *second = inputs > 1 ? &tile.operands[1] : nullptr;
-  if (tile.scratch.empty()) {
-    parameters.scale = scale, parameters.bias = bias;
-    emitByChannels(generator, tile, second, parameters);
-    return;
-  }
+/// Scale, bias and function of a tile as separate instructions, through scratch
+/// memory: parameters that vary within partitions.
+void emitSteps(Generator &generator, const TileContext &tile,
+               npu::MapInterface map, MapParameters parameters) {
   const View &scratch = tile.scratch[0];
-  llvm::SmallVector<std::pair<const View *, isa::Function>, 2> steps;
-  for (auto [parameter, function] :
-       {std::pair(scale, isa::Function::Mul), {bias, isa::Function::Add}})
-    if (parameter)
-      steps.emplace_back(parameter, function);
-  // A copy of the last step has nothing to add to it.
-  if (parameters.function == isa::Function::Copy)
-    std::tie(second, parameters.function) = steps.pop_back_val();
-  for (auto [parameter, function] : steps) {
-    emitMap(generator, *first, parameter, scratch, {function});
+  const View *first = &tile.operands[0];
+  const auto steps = analysis::mapSteps(map);
+  for (auto [i, step] : llvm::enumerate(steps)) {
+    const View *second = step.second ? &tile.operands[*step.second] : nullptr;
+    const isa::Function function = *functionField(step.function);
+    if (i + 1 == steps.size()) {
+      parameters.function = function;
+      emitMap(generator, *first, second, tile.result, parameters);
+      return;
+    }
+    emitMap(generator, *first, second, scratch, {function});
     first = &scratch;
   }
-  emitMap(generator, *first, second, tile.result, parameters);
+}
+
+/// The vec.map of a tile with its scale and bias in the instruction.
+void emitInOne(Generator &generator, const TileContext &tile,
+               npu::MapInterface map, MapParameters parameters) {
+  const size_t inputs = map.getInputs().size();
+  size_t next = inputs;
+  parameters.scale = map.getScale() ? &tile.operands[next++] : nullptr;
+  parameters.bias = map.getBias() ? &tile.operands[next++] : nullptr;
+  emitByChannels(generator, tile, inputs > 1 ? &tile.operands[1] : nullptr,
+                 parameters);
 }
 
 llvm::Error emitMapOp(Generator &generator, const TileContext &tile) {
@@ -165,7 +166,8 @@ llvm::Error emitMapOp(Generator &generator, const TileContext &tile) {
   }
   parameters.target.given |= analysis::measuresTensor(tile.op);
   parameters.quantised = dyn_cast<npu::VecRequantiseOp>(tile.op);
-  emitWithParameters(generator, tile, map, parameters);
+  (tile.scratch.empty() ? emitInOne : emitSteps)(generator, tile, map,
+                                                 parameters);
   return llvm::Error::success();
 }
 

@@ -30,15 +30,15 @@ const std::vector<FlowRow> &ashlar::frontend::flowTable() {
       {"ConcatFromSequence", {11}, "one operation", "", {"axis", "new_axis"}},
       {"If",
        {1, 11, 13, 16, 19, 21, 23, 24, 25},
-       "the branch of a constant condition; of a run-time condition both, and "
+       "constant condition: its branch; run-time condition: both branches and "
        "a choice by element; results may differ in one extent",
        "",
        {"then_branch", "else_branch"}},
       {"Loop",
        {1, 11, 13, 16, 19, 21, 23, 24, 25},
-       "its body for every round; the count must have a bound in the model, "
-       "count and conditions may be known at run time: then all rounds run "
-       "and results are chosen",
+       "its body for every round; with a count or condition known at run time "
+       "all rounds run and results are chosen, and the count must have a "
+       "bound in the model",
        "",
        {"body"}},
       {"NegativeLogLikelihoodLoss",

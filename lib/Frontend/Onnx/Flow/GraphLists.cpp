@@ -4,6 +4,8 @@
 
 #include "GraphLists.h"
 
+#include "Capture.h"
+
 #include "llvm/ADT/StringSet.h"
 
 using namespace ashlar;
@@ -25,23 +27,10 @@ const onnx::TypeProto &insideOf(const onnx::TypeProto &optional) {
   return optional.optional_type().elem_type();
 }
 
-/// The names that a graph defines, apart from its nodes' graphs.
-llvm::StringSet<> namesOf(const onnx::GraphProto &graph) {
-  llvm::StringSet<> names;
-  for (const onnx::ValueInfoProto &input : graph.input())
-    names.insert(input.name());
-  for (const onnx::TensorProto &tensor : graph.initializer())
-    names.insert(tensor.name());
-  for (const onnx::NodeProto &node : graph.node())
-    for (const std::string &output : node.output())
-      names.insert(output);
-  return names;
-}
-
 class InputSplit {
 public:
   InputSplit(onnx::GraphProto &graph, const ImportOptions &options)
-      : graph(graph), options(options), names(namesOf(graph)) {}
+      : graph(graph), options(options), names(definedNames(graph)) {}
 
   Error run() {
     if (Error error = checkOption())
@@ -187,7 +176,7 @@ Expected<std::vector<onnx::ValueInfoProto>>
 ashlar::frontend::splitOutputs(const onnx::GraphProto &graph, Flow &flow,
                                FlowHost &host) {
   std::vector<onnx::ValueInfoProto> outputs;
-  llvm::StringSet<> names = namesOf(graph);
+  llvm::StringSet<> names = definedNames(graph);
   for (const onnx::ValueInfoProto &output : graph.output()) {
     const Names *list = flow.elementsOf(output.name());
     if (!list && !flow.isList(output.name())) {

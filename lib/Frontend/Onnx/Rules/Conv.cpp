@@ -192,7 +192,7 @@ std::vector<OperatorRow> ashlar::frontend::convRows() {
        {1, 11, 22},
        conv,
        "one operation; 1 to 3 spatial dimensions, groups, dilations, every "
-       "form of padding; of dequantised operands an integer product"},
+       "form of padding; an integer product if operands are dequantised"},
       {"FusedConv",
        {1},
        fusedConv,

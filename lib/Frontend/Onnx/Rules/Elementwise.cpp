@@ -157,7 +157,7 @@ void prelu(Node &n) {
 }
 
 constexpr const char *legacyNote =
-    "the `axis` and `broadcast` attributes of operator set 6";
+    "one operation; `axis` and `broadcast` as in operator set 6";
 constexpr const char *binaryNote = "one operation, numpy broadcasting";
 constexpr const char *chainNote = "a chain of two-operand operations";
 
@@ -187,7 +187,10 @@ std::vector<OperatorRow> ashlar::frontend::elementwiseRows() {
       {"Max", {8, 12, 13}, variadic<MaxOp>, chainNote},
       {"Min", {1, 6}, variadicEqualShapes<MinOp>, chainNote},
       {"Min", {8, 12, 13}, variadic<MinOp>, chainNote},
-      {"PRelu", {1, 6}, legacyPRelu, "slope of one number or one per channel"},
+      {"PRelu",
+       {1, 6},
+       legacyPRelu,
+       "one operation; one slope, or one per channel"},
       {"PRelu", {7, 9, 16}, prelu, "one operation"},
       {"Equal", {1}, legacyCompare<CompareKind::Equal>, legacyNote},
       {"Equal", {7, 11, 13, 19}, compare<CompareKind::Equal>, binaryNote},

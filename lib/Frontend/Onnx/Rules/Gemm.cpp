@@ -136,14 +136,14 @@ std::vector<OperatorRow> ashlar::frontend::gemmRows() {
       {"MatMul",
        {1, 9, 13},
        matmul,
-       "one operation; vectors are reshaped to matrices; of dequantised "
-       "operands an integer product; integers of 32 and 64 bits by products "
+       "one operation; vectors are reshaped to matrices; an integer product "
+       "if operands are dequantised; integers of 32 and 64 bits by products "
        "and a sum"},
       {"Gemm",
        {1, 6, 7, 9, 11, 13},
        gemm,
-       "matmul with transposes, scaling by alpha and beta, and an addition; of "
-       "dequantised operands an integer product"},
+       "matmul with transposes, scaling by alpha and beta, and an addition; an "
+       "integer product if operands are dequantised"},
       {"MatMulInteger16",
        {1},
        matmulInteger16,

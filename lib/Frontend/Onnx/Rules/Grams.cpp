@@ -186,6 +186,6 @@ std::vector<OperatorRow> ashlar::frontend::gramRows() {
   return {{"TfIdfVectorizer",
            {9},
            tfIdfVectorizer,
-           "comparisons of all places with all n-grams, up to 2^24; no "
+           "comparisons of all positions with all n-grams, up to 2^24; no "
            "strings"}};
 }

@@ -239,8 +239,9 @@ std::vector<OperatorRow> ashlar::frontend::hostRows() {
       {"Compress",
        {9, 11},
        compress,
-       "the host finds what a run-time condition keeps, and a gather; the "
-       "result has a run-time extent; a constant condition: one operation"},
+       "run-time condition: the host finds what is kept, and a gather reads "
+       "it; the result has a run-time extent; constant condition: one "
+       "operation"},
       {"Unique",
        {11},
        unique,

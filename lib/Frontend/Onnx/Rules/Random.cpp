@@ -188,8 +188,8 @@ void dropout(Node &n) {
 
 std::vector<OperatorRow> ashlar::frontend::randomRows() {
   const char *note =
-      "a constant: every run draws the same; without a seed, one "
-      "made of the node's name";
+      "a constant, the same in every run; the default seed is derived "
+      "from the node's name";
   return {
       {"RandomUniform", {1, 22}, randomOfShape<Distribution::Uniform>, note},
       {"RandomNormal", {1, 22}, randomOfShape<Distribution::Normal>, note},

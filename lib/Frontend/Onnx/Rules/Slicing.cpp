@@ -372,9 +372,9 @@ std::vector<OperatorRow> ashlar::frontend::slicingRows() {
       {"Slice",
        {10, 11, 13},
        sliceInputs,
-       "one operation; of starts and ends that are known at run time one axis, "
-       "along which the result has a run-time extent; axes and steps must be "
-       "constant"},
+       "one operation; one axis may have starts and ends that are known at run "
+       "time, and the result then has a run-time extent; axes and steps must "
+       "be constant"},
       {"Split", {1}, split<false>, "slices; sizes must be constant"},
       {"Split", {2, 11}, split<false>, "slices"},
       {"Split", {13, 18}, split<true>, "slices; sizes must be constant"},

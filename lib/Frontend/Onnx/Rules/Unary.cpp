@@ -370,14 +370,17 @@ std::vector<OperatorRow> ashlar::frontend::unaryRows() {
       {"Swish", {24}, swish, "x * sigmoid(alpha * x)"},
       {"SwiGLU", {28}, swiGlu, "one operation and a product"},
       {"Celu", {12, 28}, celu, "alpha * elu(x / alpha)"},
-      {"ThresholdedRelu", {10, 22}, thresholdedRelu, "compare and choose"},
+      {"ThresholdedRelu",
+       {10, 22},
+       thresholdedRelu,
+       "a comparison and a choice"},
       {"Identity", {1, 13, 14, 16, 19, 21, 23, 24, 25}, identity, "nothing"},
       {"Dropout", {1, 6, 7, 10}, dropout, "nothing; the mask is a constant"},
       {"Cast", {1}, cast<true>, "one operation; no strings"},
       {"Cast",
        {6, 9, 13, 19, 21, 23, 24, 25},
        cast<>,
-       "one operation; several to floats of 8 and 4 bits and to integers of 4 "
+       "one operation; several for floats of 8 and 4 bits and integers of 4 "
        "and 2; no strings"},
       {"CastLike", {15, 19, 21, 23, 24, 25}, castLike, "one operation"},
   };
