@@ -256,13 +256,14 @@ bool measuresTensor(Operation *op) {
   const StorageType type = storageOf(op->getResult(0));
   return type.encoded && !bfp::getScalePolicy(op).isStored() &&
          type.format.block == numerics::BlockFormat::kTensor &&
-         isa<npu::MapInterface>(op) && !storageOf(op->getOperand(0)).encoded;
+         mlir::isa<npu::MapInterface>(op) &&
+         !storageOf(op->getOperand(0)).encoded;
 }
 
 llvm::SmallVector<OpOperand *, 4> readsOf(Value value) {
   llvm::SmallVector<OpOperand *, 4> reads;
   for (OpOperand &use : value.getUses())
-    if (!isa<tile::SequenceOp>(use.getOwner()))
+    if (!mlir::isa<tile::SequenceOp>(use.getOwner()))
       reads.push_back(&use);
   return reads;
 }

@@ -136,7 +136,7 @@ inline constexpr int64_t kMostTerms = 127;
 int64_t statedTerms(const ProductShape &product, const ColumnTile &column,
                     const StationaryTile &tile);
 
-class EncodedWeights;
+class WeightPattern;
 
 /// Cuts columns that have more weights than the product's chunks may take into
 /// parts along the contraction axis, as equal as can be and of a tile at least.
@@ -149,7 +149,7 @@ std::vector<ColumnTile> cutChunks(std::vector<ColumnTile> columns,
 /// zero; the first of a column stays if none other would, since it starts the
 /// sums. Returns how many went.
 int64_t dropZeroTiles(std::vector<ColumnTile> &columns, mlir::Operation *op,
-                      const EncodedWeights &weights);
+                      const WeightPattern &weights);
 
 /// True if a product with stationary activations may be transposed like that:
 /// its encoded result has blocks along the output channels that no chunk of
