@@ -482,7 +482,7 @@ void PlanCost::cutRound(const ColumnWave &wave, int64_t round) {
     loadFrom = runFree;
 }
 
-bool PlanCost::simulate(bool alone) {
+bool PlanCost::simulate(bool alone, int64_t most) {
   waits = alone;
   if (!fits || (plan.tilesOutside && !mayKeepTiles()))
     return false;
@@ -504,6 +504,9 @@ bool PlanCost::simulate(bool alone) {
       for (size_t w = 0; w < waves.size(); ++w) {
         cutRound(waves[w].wave, round);
         runWave(waves[w], w == 0, round == 0, share);
+        // Nothing that follows ends earlier.
+        if (end >= most)
+          return false;
       }
     return true;
   }
@@ -511,6 +514,8 @@ bool PlanCost::simulate(bool alone) {
     for (int64_t round = 0; round < rounds; ++round) {
       cutRound(wave.wave, round);
       runWave(wave, true, round == 0 || !resident, share);
+      if (end >= most)
+        return false;
     }
   return true;
 }
