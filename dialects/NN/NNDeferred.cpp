@@ -8,6 +8,7 @@
 #include "dialects/NN/NNElements.h"
 
 #include "mlir/IR/BuiltinDialect.h"
+#include "llvm/ADT/STLExtras.h"
 
 #include <cstring>
 
@@ -28,6 +29,22 @@ std::shared_ptr<const ElementsSource>
 DeferredElements::find(const void *resource) const {
   llvm::sys::ScopedReader lock(mutex);
   return sources.lookup(resource);
+}
+
+std::optional<ElementFacts> DeferredElements::factsOf(
+    const void *resource,
+    llvm::function_ref<std::optional<ElementFacts>()> find) {
+  {
+    llvm::sys::ScopedReader lock(mutex);
+    if (auto known = facts.find(resource); known != facts.end())
+      return known->second;
+  }
+  std::optional<ElementFacts> found = find();
+  if (found) {
+    llvm::sys::ScopedWriter lock(mutex);
+    facts.try_emplace(resource, *found);
+  }
+  return found;
 }
 
 void DeferredElements::addCheck(std::function<llvm::Error()> check) {
@@ -67,40 +84,65 @@ ElementsAttr ashlar::nn::deferElements(RankedTensorType type,
     return DenseResourceElementsAttr::get(type, handle);
   }
   std::string made(bytes, '\0');
-  if (!source({made.data(), made.size()}))
+  if (!source(0, {made.data(), made.size()}))
     return {};
   return makeElements(type, std::move(made), hint);
 }
 
-/// Bytes of binary32 numbers, which need not be aligned, times a factor.
-static void multiply(char *bytes, double factor) {
-  float value;
-  std::memcpy(&value, bytes, sizeof(float));
-  value = static_cast<float>(static_cast<double>(value) * factor);
-  std::memcpy(bytes, &value, sizeof(float));
+/// Bytes of binary32 numbers, which need not be aligned, times a factor: of
+/// binary64, whose product is rounded once, or of binary32, where that is the
+/// same.
+template <typename Factor>
+static void multiply(char *bytes, size_t count, Factor factor) {
+  for (size_t i = 0; i < count; ++i) {
+    float value;
+    std::memcpy(&value, bytes + i * sizeof(float), sizeof(float));
+    value = static_cast<float>(static_cast<Factor>(value) * factor);
+    std::memcpy(bytes + i * sizeof(float), &value, sizeof(float));
+  }
 }
 
-/// Loops that compilers turn into vector instructions.
-static void multiply(llvm::MutableArrayRef<char> to,
-                     llvm::ArrayRef<double> factors, int64_t run) {
-  constexpr size_t width = sizeof(float);
-  for (size_t c = 0; !to.empty(); c = c + 1 == factors.size() ? 0 : c + 1) {
+/// The same with a factor for each number.
+template <typename Factor>
+static void multiplyEach(char *bytes, llvm::ArrayRef<Factor> factors) {
+  for (size_t i = 0; i < factors.size(); ++i)
+    multiply(bytes + i * sizeof(float), 1, factors[i]);
+}
+
+/// Element `element` and those after it times factors[element / run % number of
+/// factors]. Loops that compilers turn into vector instructions.
+template <typename Factor>
+static void multiply(llvm::MutableArrayRef<char> to, size_t element,
+                     llvm::ArrayRef<Factor> factors, size_t run) {
+  size_t channel = element / run % factors.size(), before = element % run;
+  while (!to.empty()) {
+    const size_t left = to.size() / sizeof(float);
+    size_t count;
     if (run == 1) {
-      const size_t count = std::min(factors.size(), to.size() / width);
-      for (size_t i = 0; i < count; ++i)
-        multiply(to.data() + i * width, factors[i]);
-      to = to.drop_front(count * width);
-      c = factors.size() - 1;
-      continue;
+      count = std::min(factors.size() - channel, left);
+      multiplyEach(to.data(), factors.slice(channel, count));
+      channel = 0;
+    } else {
+      count = std::min(run - before, left);
+      multiply(to.data(), count, Factor(factors[channel]));
+      channel = channel + 1 == factors.size() ? 0 : channel + 1;
     }
-    const size_t count = std::min<size_t>(run, to.size() / width);
-    // Bytes that are written could be those of the factors, for all that a
-    // compiler knows: read again each time, they would keep it from vectors.
-    const double factor = factors[c];
-    for (size_t i = 0; i < count; ++i)
-      multiply(to.data() + i * width, factor);
-    to = to.drop_front(count * width);
+    before = 0;
+    to = to.drop_front(count * sizeof(float));
   }
+}
+
+/// Floats from byte `first` on as binary32, whatever their width is.
+static bool copyAsBinary32(ElementsAttr elements, size_t first,
+                           llvm::MutableArrayRef<char> to) {
+  if (elements.getElementType().isF32())
+    return copyPart(elements, first, to);
+  const std::vector<float> wide = floatElements(elements);
+  if (wide.size() * sizeof(float) < first + to.size())
+    return false;
+  std::memcpy(to.data(), reinterpret_cast<const char *>(wide.data()) + first,
+              to.size());
+  return true;
 }
 
 ElementsAttr ashlar::nn::scaledElements(ElementsAttr elements,
@@ -108,18 +150,19 @@ ElementsAttr ashlar::nn::scaledElements(ElementsAttr elements,
                                         int64_t run, llvm::StringRef hint) {
   auto shape = cast<RankedTensorType>(elements.getType());
   auto type = shape.clone(Float32Type::get(elements.getContext()));
+  std::vector<float> narrow(factors.begin(), factors.end());
+  if (!llvm::equal(narrow, factors))
+    narrow.clear();
   auto source = [elements, factors = std::move(factors),
-                 run](llvm::MutableArrayRef<char> to) {
-    if (elements.getElementType().isF32()) {
-      if (!copyElements(elements, to))
-        return false;
-    } else {
-      const std::vector<float> wide = floatElements(elements);
-      if (wide.size() * sizeof(float) != to.size())
-        return false;
-      std::memcpy(to.data(), wide.data(), to.size());
-    }
-    multiply(to, factors, run);
+                 narrow = std::move(narrow),
+                 run](size_t first, llvm::MutableArrayRef<char> to) {
+    if (!copyAsBinary32(elements, first, to))
+      return false;
+    const size_t element = first / sizeof(float);
+    if (narrow.empty())
+      multiply<double>(to, element, factors, run);
+    else
+      multiply<float>(to, element, narrow, run);
     return true;
   };
   return deferElements(type, std::move(source), hint);

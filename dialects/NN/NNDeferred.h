@@ -8,10 +8,12 @@
 #ifndef ASHLAR_DIALECTS_NN_NNDEFERRED_H
 #define ASHLAR_DIALECTS_NN_NNDEFERRED_H
 
+#include "dialects/NN/NNElements.h"
 #include "mlir/IR/BuiltinAttributes.h"
 #include "mlir/IR/DialectInterface.h"
 #include "mlir/IR/DialectResourceBlobManager.h"
 #include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/STLFunctionalExtras.h"
 #include "llvm/Support/Error.h"
 #include "llvm/Support/RWMutex.h"
 
@@ -21,9 +23,10 @@
 
 namespace ashlar::nn {
 
-/// Writes all bytes of a constant; false where they cannot be read. Called from
-/// any thread, and more than once.
-using ElementsSource = std::function<bool(llvm::MutableArrayRef<char> to)>;
+/// Writes the bytes of a constant from `first` on, as many as `to` has; false
+/// where they cannot be read. Called from any thread, and more than once.
+using ElementsSource =
+    std::function<bool(size_t first, llvm::MutableArrayRef<char> to)>;
 
 /// The deferred constants of a context; the `nn` dialect owns it.
 class DeferredElements : public mlir::DialectInterface::Base<DeferredElements> {
@@ -47,6 +50,11 @@ public:
   /// The source of a resource, if it is deferred.
   std::shared_ptr<const ElementsSource> find(const void *resource) const;
 
+  /// What `find` says of a deferred resource, asked until it says something.
+  std::optional<ElementFacts>
+  factsOf(const void *resource,
+          llvm::function_ref<std::optional<ElementFacts>()> find);
+
   /// What is asked after a compilation: whether files that sources read have
   /// stayed as they were.
   void addCheck(std::function<llvm::Error()> check);
@@ -56,6 +64,7 @@ private:
   bool enabled = false;
   mutable llvm::sys::RWMutex mutex;
   llvm::DenseMap<const void *, std::shared_ptr<const ElementsSource>> sources;
+  llvm::DenseMap<const void *, ElementFacts> facts;
   std::vector<std::function<llvm::Error()>> checks;
 };
 

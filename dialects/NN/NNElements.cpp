@@ -134,8 +134,23 @@ ElementsAttr ashlar::nn::makeElements(RankedTensorType type, std::string bytes,
       type, resourceName(type.getContext(), hint), std::move(blob));
 }
 
-std::optional<ArrayRef<char>>
-ashlar::nn::rawElements(ElementsAttr elements, std::vector<char> &storage) {
+void ashlar::nn::repeatBytes(ArrayRef<char> element, size_t first,
+                             MutableArrayRef<char> to) {
+  // What is copied stays in the first cache level.
+  constexpr size_t most = size_t(1) << 14;
+  const size_t begin = std::min(element.size(), to.size());
+  for (size_t i = 0; i < begin; ++i)
+    to[i] = element[(first + i) % element.size()];
+  for (size_t done = begin; done < to.size();) {
+    const size_t count = std::min(
+        {done, most / element.size() * element.size(), to.size() - done});
+    std::memcpy(to.data() + done, to.data(), count);
+    done += count;
+  }
+}
+
+std::optional<ArrayRef<char>> ashlar::nn::rawElements(ElementsAttr elements,
+                                                      ElementStorage &storage) {
   auto type = dyn_cast<RankedTensorType>(elements.getType());
   if (!type)
     return std::nullopt;
@@ -147,7 +162,7 @@ ashlar::nn::rawElements(ElementsAttr elements, std::vector<char> &storage) {
   if (auto resource = dyn_cast<DenseResourceElementsAttr>(elements)) {
     if (auto source = deferredSource(elements)) {
       storage.resize(count * width);
-      if (!(*source)(storage))
+      if (!(*source)(0, storage))
         return std::nullopt;
       return ArrayRef<char>(storage);
     }
@@ -169,28 +184,48 @@ ashlar::nn::rawElements(ElementsAttr elements, std::vector<char> &storage) {
   if (!dense.isSplat())
     return raw;
   storage.resize(count * width);
-  if (storage.empty())
-    return ArrayRef<char>(storage);
-  std::memcpy(storage.data(), raw.data(), width);
-  for (size_t filled = width; filled < storage.size(); filled *= 2)
-    std::memcpy(storage.data() + filled, storage.data(),
-                std::min(filled, storage.size() - filled));
+  repeatBytes(raw, 0, storage);
   return ArrayRef<char>(storage);
 }
 
+/// The bytes of the element that all others are equal to; nothing for
+/// constants that are not stored so.
+static std::optional<ArrayRef<char>> splatBytes(ElementsAttr elements) {
+  auto dense = dyn_cast<DenseElementsAttr>(elements);
+  if (!dense || !dense.isSplat() || dense.getElementType().isInteger(1))
+    return std::nullopt;
+  return dense.getRawData();
+}
+
 bool ashlar::nn::hasElements(ElementsAttr elements) {
-  std::vector<char> storage;
+  ElementStorage storage;
   return deferredSource(elements) || rawElements(elements, storage);
 }
 
 bool ashlar::nn::copyElements(ElementsAttr elements, MutableArrayRef<char> to) {
   if (auto source = deferredSource(elements))
-    return (*source)(to);
-  std::vector<char> storage;
+    return (*source)(0, to);
+  ElementStorage storage;
   auto bytes = rawElements(elements, storage);
   if (!bytes || bytes->size() != to.size())
     return false;
   std::memcpy(to.data(), bytes->data(), to.size());
+  return true;
+}
+
+bool ashlar::nn::copyPart(ElementsAttr elements, size_t first,
+                          MutableArrayRef<char> to) {
+  if (auto source = deferredSource(elements))
+    return (*source)(first, to);
+  if (auto element = splatBytes(elements)) {
+    repeatBytes(*element, first, to);
+    return true;
+  }
+  ElementStorage storage;
+  auto bytes = rawElements(elements, storage);
+  if (!bytes || bytes->size() < first + to.size())
+    return false;
+  std::memcpy(to.data(), bytes->data() + first, to.size());
   return true;
 }
 
@@ -205,7 +240,7 @@ std::vector<float> ashlar::nn::floatElements(ElementsAttr elements) {
       floats.clear();
     return floats;
   }
-  std::vector<char> storage;
+  ElementStorage storage;
   auto bytes = rawElements(elements, storage);
   if (!bytes)
     return floats;
@@ -227,4 +262,52 @@ std::vector<float> ashlar::nn::floatElements(ElementsAttr elements) {
   for (uint64_t i = 0; i < tensor.numElements(); ++i)
     floats.push_back(static_cast<float>(tensor.asDouble(i)));
   return floats;
+}
+
+FloatElements::FloatElements(ElementsAttr elements) {
+  if (elements.getElementType().isF32()) {
+    auto bytes = rawElements(elements, storage);
+    if (bytes &&
+        reinterpret_cast<uintptr_t>(bytes->data()) % alignof(float) == 0) {
+      values = {reinterpret_cast<const float *>(bytes->data()),
+                bytes->size() / sizeof(float)};
+      return;
+    }
+  }
+  copy = floatElements(elements);
+  values = copy;
+}
+
+/// Loops without a way out early, which compilers turn into vectors.
+static ElementFacts findFacts(llvm::ArrayRef<float> values) {
+  constexpr uint32_t exponent = 0x7f800000u;
+  uint32_t zeros = 0, others = 0;
+  for (float value : values) {
+    uint32_t bits;
+    std::memcpy(&bits, &value, sizeof(bits));
+    zeros |= (bits << 1) == 0 ? 1 : 0;
+    others |= (bits & exponent) == exponent ? 1 : 0;
+  }
+  return {zeros != 0, others == 0};
+}
+
+std::optional<ElementFacts> ashlar::nn::factsOf(ElementsAttr elements) {
+  if (!elements.getElementType().isF32())
+    return std::nullopt;
+  auto find = [&]() -> std::optional<ElementFacts> {
+    if (auto element = splatBytes(elements)) {
+      float value;
+      std::memcpy(&value, element->data(), sizeof(value));
+      return findFacts(value);
+    }
+    FloatElements values(elements);
+    if (values.get().empty())
+      return std::nullopt;
+    return findFacts(values.get());
+  };
+  auto resource = dyn_cast<DenseResourceElementsAttr>(elements);
+  if (!resource || !deferredSource(elements))
+    return find();
+  return DeferredElements::of(elements.getContext())
+      .factsOf(resource.getRawHandle().getResource(), find);
 }

@@ -8,6 +8,7 @@
 #define ASHLAR_DIALECTS_NN_NNELEMENTS_H
 
 #include "ashlar/Support/ElementType.h"
+#include "ashlar/Support/RawVector.h"
 #include "mlir/IR/BuiltinAttributes.h"
 #include "mlir/IR/BuiltinTypes.h"
 #include "mlir/IR/DialectResourceBlobManager.h"
@@ -35,12 +36,20 @@ mlir::ElementsAttr makeElements(mlir::RankedTensorType type, std::string bytes,
 mlir::DenseResourceElementsHandle reserveResource(mlir::MLIRContext *context,
                                                   llvm::StringRef hint);
 
+/// Bytes of a constant that are made when they are read.
+using ElementStorage = support::RawVector<char>;
+
 /// The bytes of `elements`. Points into the attribute where it can and into
 /// `storage` otherwise (splats, booleans, constants that are deferred). Nothing
 /// for attributes that are neither `dense` nor an available `dense_resource` of
 /// plain elements.
 std::optional<llvm::ArrayRef<char>> rawElements(mlir::ElementsAttr elements,
-                                                std::vector<char> &storage);
+                                                ElementStorage &storage);
+
+/// Fills `to` with the bytes of an element again and again, from byte `first`
+/// of that sequence on.
+void repeatBytes(llvm::ArrayRef<char> element, size_t first,
+                 llvm::MutableArrayRef<char> to);
 
 /// Whether rawElements has something, without making the bytes of constants
 /// that are deferred.
@@ -50,9 +59,41 @@ bool hasElements(mlir::ElementsAttr elements);
 /// rawElements has nothing.
 bool copyElements(mlir::ElementsAttr elements, llvm::MutableArrayRef<char> to);
 
+/// Writes the bytes from `first` on, as many as `to` has, which has to end
+/// before those of `elements` do.
+bool copyPart(mlir::ElementsAttr elements, size_t first,
+              llvm::MutableArrayRef<char> to);
+
 /// The elements as binary32, rounded where their type is wider; empty where
 /// rawElements has nothing.
 std::vector<float> floatElements(mlir::ElementsAttr elements);
+
+/// The elements of a constant as binary32: the bytes of the attribute where
+/// they are that, a copy otherwise.
+class FloatElements {
+public:
+  explicit FloatElements(mlir::ElementsAttr elements);
+  FloatElements(const FloatElements &) = delete;
+  FloatElements &operator=(const FloatElements &) = delete;
+
+  /// Empty where rawElements has nothing.
+  llvm::ArrayRef<float> get() const { return values; }
+
+private:
+  ElementStorage storage;
+  std::vector<float> copy;
+  llvm::ArrayRef<float> values;
+};
+
+/// What is asked of constants again and again.
+struct ElementFacts {
+  bool hasZeros = true;  ///< of either sign
+  bool isFinite = false; ///< no infinity, no NaN
+};
+
+/// The facts of a constant of binary32, which is read the first time only;
+/// nothing for other types and where rawElements has nothing.
+std::optional<ElementFacts> factsOf(mlir::ElementsAttr elements);
 
 } // namespace ashlar::nn
 

@@ -3,6 +3,7 @@
 // Registration of the npu dialect.
 
 #include "dialects/NPU/NPUDialect.h"
+#include "dialects/NPU/NPUPatterns.h"
 
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/DialectImplementation.h"
@@ -25,6 +26,7 @@ void NPUDialect::initialize() {
 #include "dialects/NPU/NPUAttrs.cpp.inc"
       >();
   registerNPUDialectOperations(this);
+  addInterfaces<WeightPatterns>();
 }
 
 } // namespace ashlar::npu

@@ -72,7 +72,7 @@ void Assembler::addBinding(isadialect::BindingOp op) {
 }
 
 llvm::Error Assembler::addData(isadialect::DataOp op) {
-  std::vector<char> storage;
+  nn::ElementStorage storage;
   auto bytes = nn::rawElements(op.getBytes(), storage);
   if (!bytes)
     return makeError(ErrorClass::Malformed,

@@ -29,9 +29,10 @@ void FieldWriter::put(unsigned index, int64_t value) {
   // Word 0 holds the queue, which the constructor has checked and placed.
   if (field.word == 0 || !firstError.empty())
     return;
-  firstError = describeIllegal(inst, field, value);
-  if (!firstError.empty())
+  if (!isLegal(field, value)) {
+    firstError = describeIllegal(inst, field, value);
     return;
+  }
   // A legal value fits: the mask only cuts sign bits of negative numbers.
   words[field.word] |= (static_cast<uint64_t>(value) & lowMask(field.width))
                        << field.lsb;
@@ -51,7 +52,7 @@ int64_t FieldReader::get(unsigned index) {
   int64_t value = field.kind == FieldKind::Signed
                       ? llvm::SignExtend64(bits, field.width)
                       : static_cast<int64_t>(bits);
-  if (firstError.empty())
+  if (firstError.empty() && !isLegal(field, value))
     firstError = describeIllegal(inst, field, value);
   return value;
 }

@@ -8,6 +8,7 @@
 
 #include "ashlar/Isa/Instruction.h"
 
+#include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/bit.h"
 
 namespace ashlar::isa {
@@ -57,6 +58,18 @@ private:
   llvm::ArrayRef<uint64_t> words;
   std::string firstError;
 };
+
+/// Whether a field may have a value.
+inline bool isLegal(const FieldInfo &field, int64_t value) {
+  if (field.kind == FieldKind::Bits)
+    return true;
+  if (field.kind == FieldKind::Float)
+    return value >= 0 && value <= int64_t(UINT32_MAX);
+  if (field.kind == FieldKind::Enum && field.enumInfo->nameOf(value).empty())
+    return false;
+  return value >= field.minimum && value <= field.maximum &&
+         (field.allowed.empty() || llvm::is_contained(field.allowed, value));
+}
 
 /// Text of what is wrong with a value, empty if it is legal.
 std::string describeIllegal(const InstructionInfo &inst, const FieldInfo &field,

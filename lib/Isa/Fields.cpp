@@ -22,27 +22,22 @@ static std::string listText(llvm::ArrayRef<int64_t> values) {
 
 std::string describeIllegal(const InstructionInfo &inst, const FieldInfo &field,
                             int64_t value) {
+  if (isLegal(field, value))
+    return {};
   auto prefix = [&] {
     return fmt::format("{}: field '{}' is {}", inst.mnemonic.str(),
                        field.name.str(), value);
   };
-  if (field.kind == FieldKind::Bits)
-    return {};
-  if (field.kind == FieldKind::Float) {
-    if (value >= 0 && value <= int64_t(UINT32_MAX))
-      return {};
+  if (field.kind == FieldKind::Float)
     return prefix() + ", must be the bits of a binary32";
-  }
   if (field.kind == FieldKind::Enum && field.enumInfo->nameOf(value).empty())
     return fmt::format("{}, which is not a valid {}", prefix(),
                        field.enumInfo->name.str());
   if (!field.allowed.empty() && !llvm::is_contained(field.allowed, value))
     return fmt::format("{}, must be one of {}", prefix(),
                        listText(field.allowed));
-  if (value < field.minimum || value > field.maximum)
-    return fmt::format("{}, must be in [{}, {}]", prefix(), field.minimum,
-                       field.maximum);
-  return {};
+  return fmt::format("{}, must be in [{}, {}]", prefix(), field.minimum,
+                     field.maximum);
 }
 
 std::string describeIllegalQueue(const InstructionInfo &inst, unsigned queue) {
@@ -72,6 +67,8 @@ void toFields(const Instruction &inst, llvm::SmallVectorImpl<int64_t> &values) {
 static llvm::Error checkFields(const InstructionInfo &inst,
                                llvm::ArrayRef<int64_t> values) {
   for (auto [field, value] : llvm::zip_equal(inst.fields, values)) {
+    if (field.word != 0 && isLegal(field, value))
+      continue;
     // The queue has its own, stricter list: not every queue takes every
     // instruction.
     std::string text =

@@ -3,6 +3,7 @@
 // The reference kernel table: one contract function per element, no tricks.
 
 #include "Internal.h"
+#include "RoundingErrors.h"
 
 namespace ashlar::numerics {
 
@@ -237,6 +238,7 @@ constinit const KernelTable scalarTable = {
     binaryRow,
     immediateRow,
     reduceRow,
-    sweepTile};
+    sweepTile,
+    sumRoundingErrors};
 
 } // namespace ashlar::numerics

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Packing is done once by the compiler and may be slow. Unpacking is on the
-// path of every emulated weight: eight (or four) codes are spread over a 64-bit
+// Packing collects codes in a word. Unpacking is on the path of every emulated
+// weight: eight (or four) codes are spread over a 64-bit
 // word by halving steps and sign-extended in it.
 
 #include "ashlar/Numerics/PackedCodes.h"
 
+#include <algorithm>
 #include <cassert>
 #include <cstring>
 
@@ -13,20 +14,28 @@ using namespace ashlar;
 
 std::vector<uint8_t> numerics::packCodes(llvm::ArrayRef<int16_t> codes,
                                          unsigned width) {
-  std::vector<uint8_t> stream;
-  stream.reserve(packedBytes(codes.size(), width));
-  const uint32_t mask = (uint32_t(1) << width) - 1;
-  uint32_t pending = 0;
+  std::vector<uint8_t> stream(packedBytes(codes.size(), width));
+  uint8_t *to = stream.data();
+  if (width == 8) {
+    for (size_t i = 0; i < codes.size(); ++i)
+      to[i] = static_cast<uint8_t>(codes[i]);
+    return stream;
+  }
+  const uint64_t mask = (uint64_t(1) << width) - 1;
+  uint64_t pending = 0;
   unsigned bits = 0;
   for (int16_t code : codes) {
-    pending |= (static_cast<uint32_t>(code) & mask) << bits;
-    for (bits += width; bits >= 8; bits -= 8) {
-      stream.push_back(pending & 0xff);
-      pending >>= 8;
-    }
+    pending |= (static_cast<uint64_t>(code) & mask) << bits;
+    bits += width;
+    if (bits < 32)
+      continue;
+    std::memcpy(to, &pending, sizeof(uint32_t));
+    to += sizeof(uint32_t);
+    pending >>= 32;
+    bits -= 32;
   }
-  if (bits > 0)
-    stream.push_back(pending & 0xff);
+  for (; bits > 0; bits -= std::min(bits, 8u), pending >>= 8)
+    *to++ = static_cast<uint8_t>(pending);
   return stream;
 }
 

@@ -9,6 +9,7 @@
 #define ASHLAR_LIB_NUMERICS_ROWKERNELS_H
 
 #include "Internal.h"
+#include "RoundingErrors.h"
 #include "Scalar.h"
 
 #include "ashlar/Numerics/Kernels.h"
@@ -562,7 +563,8 @@ makeTable(llvm::StringRef name, decltype(KernelTable::packStationary) pack) {
           binaryRow,
           immediateRow,
           reduceRow,
-          nullptr};
+          nullptr,
+          sumRoundingErrors};
 }
 
 } // namespace ashlar::numerics

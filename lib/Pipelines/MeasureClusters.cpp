@@ -37,10 +37,10 @@ llvm::Expected<NetworkCycles> cyclesOf(const container::Program &program,
     return use.takeError();
   emulator::Options how;
   how.checkRaces = how.checkUndefined = false;
+  how.functional = (use->scatters || use->compresses) && !sample.empty();
   auto loaded = loadCompiled(program, how);
   if (!loaded)
     return loaded.takeError();
-  how.functional = (use->scatters || use->compresses) && !sample.empty();
   auto timed = emulator::run(
       *loaded, how.functional ? sample : llvm::ArrayRef<HostTensor>(), how);
   if (!timed)

@@ -16,7 +16,7 @@ llvm::Expected<HostTensor> reference::readElements(ElementsAttr attribute) {
   if (!element || !support::countElements(type.getShape()))
     return support::makeError(ErrorClass::Unsupported,
                               "constant has no plain host form");
-  std::vector<char> storage;
+  nn::ElementStorage storage;
   std::optional<ArrayRef<char>> raw = nn::rawElements(attribute, storage);
   if (!raw)
     return support::makeError(ErrorClass::Malformed,

@@ -142,6 +142,25 @@ struct TileShape {
   size_t sumImage = 0, sumLine = 0;
 };
 
+/// Sums of rounding errors that are kept side by side.
+inline constexpr size_t kErrorLanes = 8;
+
+/// The weights of an output channel: `rows` rows of `rowLength` elements one
+/// after the other, each cut into blocks on its own.
+struct WeightBlocks {
+  const float *values = nullptr;
+  size_t rows = 0, rowLength = 0, blockLength = 0;
+  /// Largest magnitude of each block, row by row, and of all, which is > 0.
+  const float *tops = nullptr;
+  float top = 0;
+  int mantissa = 8, range = 0;
+};
+
+/// Errors and their squares by lane, in units of the channel's exponent.
+struct RoundingErrors {
+  float plain[kErrorLanes] = {}, square[kErrorLanes] = {};
+};
+
 /// Elements after the last one of a tile that sweepTile may read.
 inline constexpr size_t kTileSlack = 32;
 
@@ -263,6 +282,11 @@ struct KernelTable {
   /// slots[0] for the first, as the taps say. Sums wrap.
   void (*sweepTile)(const int16_t *slots, const TileTaps &taps,
                     const TileShape &shape, int64_t *sums);
+
+  /// What encoding and aligning change of weights that are multiplied by
+  /// `factor`, from 1 to 2, in encoded steps of the largest block.
+  void (*roundingErrors)(const WeightBlocks &weights, float factor,
+                         RoundingErrors *errors);
 };
 
 /// The reference table.

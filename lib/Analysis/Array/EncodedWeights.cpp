@@ -35,7 +35,7 @@ std::vector<uint32_t> constantWords(Value value) {
   Type element = cast<RankedTensorType>(value.getType()).getElementType();
   if (!constant || (!element.isF32() && !element.isSignlessInteger(32)))
     return words;
-  std::vector<char> storage;
+  nn::ElementStorage storage;
   if (auto bytes = nn::rawElements(constant.getValue(), storage)) {
     words.resize(bytes->size() / sizeof(uint32_t));
     std::memcpy(words.data(), bytes->data(), bytes->size());
@@ -47,20 +47,22 @@ std::vector<uint32_t> constantWords(Value value) {
 static constexpr int64_t partElements = 65536, partColumns = 64;
 
 namespace {
-/// The constant that becomes the weights of a product as binary32: the
-/// attribute's own bytes where they are that, a copy otherwise.
+/// The constant that becomes the weights of a product as binary32.
 class WeightFloats {
 public:
   WeightFloats(Operation *op, int64_t count) {
     Value weights = op->getOperand(1);
     auto encode = weights.getDefiningOp<bfp::EncodeOp>();
     Value value = encode ? encode.getInput() : weights;
-    if (auto constant = value.getDefiningOp<nn::ConstantOp>();
-        constant && view(constant.getValue(), count))
+    if (auto constant = value.getDefiningOp<nn::ConstantOp>()) {
+      elements.emplace(constant.getValue());
+      values = elements->get();
+    }
+    if (values.size() == static_cast<size_t>(count))
       return;
     // Zeros where it has no elements to read, which the conversion to
     // instructions refuses.
-    copy = constantFloats(value);
+    copy = values.vec();
     copy.resize(count);
     values = copy;
   }
@@ -71,18 +73,7 @@ public:
   bool isWhole() const { return copy.empty(); }
 
 private:
-  bool view(ElementsAttr elements, int64_t count) {
-    if (!elements.getElementType().isF32())
-      return false;
-    auto bytes = nn::rawElements(elements, storage);
-    if (!bytes || bytes->size() != count * sizeof(float) ||
-        reinterpret_cast<uintptr_t>(bytes->data()) % alignof(float) != 0)
-      return false;
-    values = {reinterpret_cast<const float *>(bytes->data()), size_t(count)};
-    return true;
-  }
-
-  std::vector<char> storage;
+  std::optional<nn::FloatElements> elements;
   std::vector<float> copy;
   llvm::ArrayRef<float> values;
 };
@@ -134,26 +125,13 @@ void EncodedWeights::encodeOutputs(MLIRContext *context, const float *values,
   });
 }
 
-llvm::ArrayRef<uint32_t> EncodedWeights::nonZeros(int64_t output) const {
-  if (counts.empty() && taps > 0) {
-    const size_t width = channels;
-    counts.resize(mantissas.size() / taps);
-    for (size_t row = 0; row * width < mantissas.size(); ++row) {
-      uint32_t *own = counts.data() + row / taps * width;
-      const int16_t *mantissa = mantissas.data() + row * width;
-      for (size_t c = 0; c < width; ++c)
-        own[c] += mantissa[c] != 0;
-    }
-  }
-  return llvm::ArrayRef(counts).slice(output * channels, channels);
-}
-
 void EncodedWeights::unfoldDepth(int64_t depth, int64_t width) {
   const int64_t plane = taps / depth, ownBlocks = blocks;
   const int64_t planeBlocks =
       ownBlocks == 1 ? 1 : llvm::divideCeil(width, blockLength);
   const auto outputs = static_cast<int64_t>(scales.size());
-  std::vector<int16_t> spread(outputs * plane * depth * width);
+  support::RawVector<int16_t> spread(outputs * plane * depth * width);
+  llvm::fill(spread, 0);
   std::vector<int8_t> spreadCells(outputs * plane * depth * planeBlocks,
                                   numerics::kZeroBlock);
   for (int64_t o = 0; o < outputs; ++o)
@@ -171,7 +149,6 @@ void EncodedWeights::unfoldDepth(int64_t depth, int64_t width) {
   mantissas = std::move(spread);
   cells = std::move(spreadCells);
   taps = plane, channels = depth * width, blocks = depth * planeBlocks;
-  counts.clear();
 }
 
 int64_t EncodedWeights::numNonZeros() const {

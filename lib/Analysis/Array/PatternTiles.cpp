@@ -4,7 +4,7 @@
 
 #include "ashlar/Analysis/Array/PatternTiles.h"
 
-#include "ashlar/Analysis/Array/EncodedWeights.h"
+#include "ashlar/Analysis/Array/WeightPattern.h"
 #include "ashlar/Analysis/Layout/Lanes.h"
 #include "ashlar/Analysis/Layout/StorageType.h"
 #include "ashlar/Machine/Cycles.h"
@@ -20,7 +20,7 @@ namespace {
 /// Cells of a product's stationary tiles that are not zero.
 class Cells {
 public:
-  Cells(const ProductShape &product, const EncodedWeights &weights)
+  Cells(const ProductShape &product, const WeightPattern &weights)
       : weights(weights), inPerGroup(product.channels / product.groups),
         outPerGroup(product.outputs / product.groups) {}
 
@@ -38,13 +38,13 @@ public:
         continue;
       if (tile.layer >= 0 && channel / weights.blockSize() % 2 != tile.layer)
         continue;
-      used += weights.mantissa(output, tile.tap, channel) != 0 ? 1 : 0;
+      used += weights.isZero(output, tile.tap, channel) ? 0 : 1;
     }
     return used <= pe.patternKept;
   }
 
 private:
-  const EncodedWeights &weights;
+  const WeightPattern &weights;
   int64_t inPerGroup, outPerGroup;
 };
 
@@ -88,7 +88,7 @@ bool isPointwise(Operation *op) {
 }
 
 int64_t markPatterns(std::vector<ColumnTile> &columns, Operation *op,
-                     const EncodedWeights &weights,
+                     const WeightPattern &weights,
                      const machine::Description &machine) {
   const ProductShape product = productShape(op);
   if (!machine.pe.hasPattern() || !hasStreamedWeights(op) ||
@@ -110,7 +110,7 @@ int64_t markPatterns(std::vector<ColumnTile> &columns, Operation *op,
 }
 
 int64_t markChosenPatterns(std::vector<ColumnTile> &columns, Operation *op,
-                           const EncodedWeights &weights,
+                           const WeightPattern &weights,
                            const machine::Description &machine) {
   const Lanes lanes =
       isa<npu::PeConvOp>(op) ? widthLanesOf(op->getOperand(0)) : Lanes();

@@ -5,7 +5,7 @@
 
 #include "ashlar/Analysis/Array/RowPacking.h"
 
-#include "ashlar/Analysis/Array/EncodedWeights.h"
+#include "ashlar/Analysis/Array/WeightPattern.h"
 #include "ashlar/Analysis/Layout/StorageType.h"
 #include "ashlar/Machine/Dram.h"
 
@@ -79,8 +79,7 @@ static int64_t fetchCycles(npu::PeConvOp conv,
 
 PackingChoice choosePacking(npu::PeConvOp conv, const Lanes &lanes,
                             const machine::Description &machine,
-                            const Lanes &result,
-                            const EncodedWeights *weights) {
+                            const Lanes &result, const WeightPattern *weights) {
   PackingChoice choice;
   ProductShape product = productShape(conv);
   bool inBlocks = product.channelBlock > 0 || product.outputBlock > 0;

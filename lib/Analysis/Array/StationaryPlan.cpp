@@ -6,7 +6,8 @@
 
 #include "ashlar/Analysis/Array/StationaryPlan.h"
 
-#include "ashlar/Analysis/Array/EncodedWeights.h"
+#include "ashlar/Analysis/Array/WeightPattern.h"
+#include "ashlar/Analysis/Layout/MoveView.h"
 #include "ashlar/Analysis/Layout/StorageType.h"
 #include "dialects/NPU/NPUDialect.h"
 #include "llvm/Support/MathExtras.h"
@@ -287,7 +288,7 @@ int64_t tileTerms(const ProductShape &product, const ColumnTile &column,
 /// True if no weight of the tile is other than zero.
 static bool isZeroTile(const ColumnTile &column, const StationaryTile &tile,
                        const ProductShape &product,
-                       const EncodedWeights &weights) {
+                       const WeightPattern &weights) {
   int64_t inPerGroup = product.channels / product.groups;
   int64_t outPerGroup = product.outputs / product.groups;
   for (int64_t lane = 0; lane < column.cols; ++lane) {
@@ -298,14 +299,14 @@ static bool isZeroTile(const ColumnTile &column, const StationaryTile &tile,
     int64_t begin = std::max(tile.channel, first);
     int64_t end = std::min(tile.channel + tile.rows, first + inPerGroup);
     for (int64_t c = begin; c < end; ++c)
-      if (weights.mantissa(place->output, place->tap, c - first) != 0)
+      if (!weights.isZero(place->output, place->tap, c - first))
         return false;
   }
   return true;
 }
 
 int64_t dropZeroTiles(std::vector<ColumnTile> &columns, Operation *op,
-                      const EncodedWeights &weights) {
+                      const WeightPattern &weights) {
   ProductShape product = productShape(op);
   int64_t dropped = 0;
   for (ColumnTile &column : columns) {

@@ -4,9 +4,9 @@
 
 #include "ashlar/Analysis/Cost/DenseCycles.h"
 
-#include "ashlar/Analysis/Array/EncodedWeights.h"
 #include "ashlar/Analysis/Array/PatternTiles.h"
 #include "ashlar/Analysis/Array/RowPacking.h"
+#include "ashlar/Analysis/Array/WeightPattern.h"
 #include "ashlar/Analysis/Cost/OperationCycles.h"
 #include "ashlar/Analysis/Cost/ProductWindows.h"
 #include "ashlar/Analysis/Layout/StorageType.h"
@@ -435,7 +435,7 @@ DenseCycles denseCycles(llvm::ArrayRef<npu::PeConvOp> convs, const Lanes &lanes,
     setBlocks(product, lanes, result);
     auto columns = planStationary(product, machine);
     if (usesPattern(conv, lanes, machine))
-      markPatterns(columns, conv, EncodedWeights(conv), machine);
+      markPatterns(columns, conv, WeightPattern(conv), machine);
     pipeline.add(columns);
     before.emplace(std::move(pipeline));
   }

@@ -10,9 +10,9 @@
 
 #include "ashlar/Analysis/Cost/StationaryCycles.h"
 
-#include "ashlar/Analysis/Array/EncodedWeights.h"
 #include "ashlar/Analysis/Array/PatternTiles.h"
 #include "ashlar/Analysis/Array/StationaryPlan.h"
+#include "ashlar/Analysis/Array/WeightPattern.h"
 #include "ashlar/Analysis/Cost/DenseCycles.h"
 #include "ashlar/Analysis/Layout/StorageType.h"
 #include "ashlar/Analysis/Tiles/TilingModel.h"
@@ -54,7 +54,7 @@ public:
   int64_t weightsStationary(mlir::Operation *op) const {
     auto columns = planStationary(product, machine);
     if (npu::patternOf(op)) {
-      markPatterns(columns, op, EncodedWeights(op), machine);
+      markPatterns(columns, op, WeightPattern(op), machine);
       return analysis::tileCycles(columns, op, machine);
     }
     const int64_t group = std::max<int64_t>(machine.psum.banks / 2, 1) *

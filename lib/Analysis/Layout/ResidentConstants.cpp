@@ -34,7 +34,7 @@ std::optional<uint64_t> uniformBits(Value value) {
   ElementsAttr elements = constant.getValue();
   if (auto splat = dyn_cast<SplatElementsAttr>(elements))
     elements = splat.resizeSplat(splat.getType().clone({int64_t(1)}));
-  std::vector<char> storage;
+  nn::ElementStorage storage;
   auto raw = nn::rawElements(elements, storage);
   if (!raw || raw->empty())
     return std::nullopt;

@@ -294,7 +294,7 @@ static llvm::Error addConstant(Value value, StringRef file,
   if (auto encode = value.getDefiningOp<bfp::EncodeOp>())
     value = encode.getInput();
   ElementsAttr elements = value.getDefiningOp<nn::ConstantOp>().getValue();
-  std::vector<char> storage;
+  nn::ElementStorage storage;
   std::optional<ArrayRef<char>> bytes = nn::rawElements(elements, storage);
   std::optional<ElementType> type =
       nn::toElementType(elements.getElementType());

@@ -68,9 +68,6 @@ const EntrySums::Prefixes &EntrySums::prefix(int64_t perStep) {
   return sums;
 }
 
-/// Channels of so many gaps or more hide how the channel before ended.
-static constexpr uint64_t kLongChannel = 8;
-
 /// True if the sums of regions that are `apart` regions apart meet in a bank.
 /// Sums of a region begin where those of the one before end.
 static bool regionsMeet(const machine::Description &machine,
@@ -120,10 +117,21 @@ public:
     return chance->second;
   }
 
+  /// startsPerStep() with that chance. Most channels are like the one before.
+  double rateOf(uint64_t regions, uint64_t kernels) {
+    if (std::pair(regions, kernels) != last) {
+      last = {regions, kernels};
+      rate = startsPerStep(step, of(regions, kernels));
+    }
+    return rate;
+  }
+
 private:
   const machine::Description &machine;
   const machine::TileStep &step;
   std::map<std::pair<uint64_t, uint64_t>, double> known;
+  std::pair<uint64_t, uint64_t> last{0, 0};
+  double rate = 0;
 };
 
 } // namespace
@@ -155,8 +163,9 @@ EntrySums::Prefixes EntrySums::alternating(const machine::TileStep &step,
   Prefixes sums;
   for (size_t i = 0; i < columns.size(); ++i) {
     const auto kernels = static_cast<uint64_t>(problem.columns[i].cols);
-    KernelTurns turns(kernels, gap, step.coefficients);
+    std::optional<KernelTurns> turns;
     std::vector<int64_t> own{0};
+    own.reserve(columns[i].size() + 1);
     for (size_t c = 0; c < columns[i].size(); ++c) {
       const machine::ChannelCrowd &crowd = columns[i][c];
       // Kernels with as many coefficients left go in ascending order: in each
@@ -165,23 +174,25 @@ EntrySums::Prefixes EntrySums::alternating(const machine::TileStep &step,
       const uint64_t pass =
           std::max(crowd.entries / std::max<uint64_t>(crowd.most, 1),
                    std::min<uint64_t>(crowd.kernels, 2));
-      const double rate = startsPerStep(step, chances.of(kernels, pass));
+      const double rate = chances.rateOf(kernels, pass);
       int64_t cycles = static_cast<int64_t>(
                            static_cast<double>(crowd.entries) / rate + 0.5) *
                        period;
       if (crowd.entries >= kLongChannel * gap) {
-        turns = KernelTurns(kernels, gap, step.coefficients);
+        turns.reset();
         cycles =
             std::max(cycles, static_cast<int64_t>(crowd.most - 1) * latency +
                                  static_cast<int64_t>(llvm::divideCeil(
                                      crowd.fullest, step.coefficients)) *
                                      period);
       } else {
-        auto shares = llvm::to_vector(problem.shares[i][c]);
-        const uint64_t before = turns.turns();
-        turns.take(shares, [](size_t) {});
-        cycles = std::max(cycles, static_cast<int64_t>(turns.turns() - before) *
-                                      period);
+        if (!turns)
+          turns.emplace(kernels, gap, step.coefficients);
+        auto shares = llvm::to_vector(problem.shares[i].of(c));
+        const uint64_t before = turns->turns();
+        turns->take(shares, [](size_t) {});
+        cycles = std::max(
+            cycles, static_cast<int64_t>(turns->turns() - before) * period);
       }
       own.push_back(own.back() + cycles);
     }
@@ -471,7 +482,7 @@ void PlanCost::cutRound(const ColumnWave &wave, int64_t round) {
     loadFrom = runFree;
 }
 
-bool PlanCost::simulate(bool alone) {
+bool PlanCost::simulate(bool alone, int64_t most) {
   waits = alone;
   if (!fits || (plan.tilesOutside && !mayKeepTiles()))
     return false;
@@ -493,6 +504,9 @@ bool PlanCost::simulate(bool alone) {
       for (size_t w = 0; w < waves.size(); ++w) {
         cutRound(waves[w].wave, round);
         runWave(waves[w], w == 0, round == 0, share);
+        // Nothing that follows ends earlier.
+        if (end >= most)
+          return false;
       }
     return true;
   }
@@ -500,6 +514,8 @@ bool PlanCost::simulate(bool alone) {
     for (int64_t round = 0; round < rounds; ++round) {
       cutRound(wave.wave, round);
       runWave(wave, true, round == 0 || !resident, share);
+      if (end >= most)
+        return false;
     }
   return true;
 }

@@ -117,9 +117,10 @@ public:
            const Grouping &grouping, EntrySums &sums,
            const ScatterSums &scatter, const machine::Description &machine);
 
-  /// Follows the pipeline, once; false if the plan does not fit the memories.
-  /// In a network (`alone` false) nothing waits for the latency of loads.
-  bool simulate(bool alone);
+  /// Follows the pipeline, once; false if the plan does not fit the memories or
+  /// takes `most` cycles or more. In a network (`alone` false) nothing waits
+  /// for the latency of loads.
+  bool simulate(bool alone, int64_t most = INT64_MAX);
   void store(TilePlan &plan) const {
     plan.cycles = end;
     plan.run = runBusy;

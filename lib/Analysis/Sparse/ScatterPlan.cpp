@@ -26,7 +26,7 @@ using partition::Box;
 /// Slices of one channel of a column.
 static std::vector<SliceCount> slicesOf(const TileProblem &problem,
                                         const machine::TileGeometry &geometry,
-                                        const EncodedWeights &weights,
+                                        const WeightPattern &weights,
                                         size_t column, int64_t channel) {
   const ColumnTile &tile = problem.columns[column];
   int64_t inPerGroup = problem.channels / problem.groups;
@@ -43,7 +43,7 @@ static std::vector<SliceCount> slicesOf(const TileProblem &problem,
     int64_t output = problem.outputAt(place);
     std::map<std::pair<uint32_t, uint32_t>, uint32_t> own;
     for (int64_t tap = 0; tap < taps; ++tap)
-      if (weights.mantissa(output, tap, channel % inPerGroup) != 0) {
+      if (!weights.isZero(output, tap, channel % inPerGroup)) {
         ++own[{geometry.h.taps[tap / problem.kernel[1]].phase,
                geometry.w.taps[tap % problem.kernel[1]].phase}];
         ++points;
@@ -81,7 +81,7 @@ static partition::Geometry geometryOf(Op conv) {
 }
 
 void addScatter(TileProblem &problem, Operation *op,
-                const EncodedWeights &weights, DataProfile data,
+                const WeightPattern &weights, DataProfile data,
                 const CutOptions &cut, const machine::Description &machine) {
   ScatterProblem scatter;
   scatter.data = std::move(data);
@@ -127,7 +127,7 @@ npu::ScatterAttr scatterAttr(const DataProfile &data, const CutOptions &cut,
 }
 
 void addScatterOf(TileProblem &problem, Operation *op,
-                  const EncodedWeights &weights,
+                  const WeightPattern &weights,
                   const machine::Description &machine) {
   auto conv = dyn_cast<npu::TcuConvOp>(op);
   npu::ScatterAttr attr = conv ? conv.getScatterAttr() : npu::ScatterAttr();

@@ -80,12 +80,12 @@ CutCycles cutCycles(const TileProblem &problem, const TilePlan &plan,
 double balanceOf(const TileProblem &problem, const TilePlan &plan,
                  int64_t units);
 
-/// planTiles() without a memory of earlier ones.
+/// TilePlans::best() without a memory of earlier ones.
 std::optional<TilePlan> searchTiles(const TileProblem &problem,
                                     const machine::Description &machine,
                                     int64_t limit);
 
-/// unskippedCycles() without a memory of earlier ones.
+/// TilePlans::unskippedCycles() without a memory of earlier ones.
 int64_t searchUnskipped(const TileProblem &problem, const TilePlan &plan,
                         const machine::Description &machine);
 

@@ -351,7 +351,7 @@ private:
          plan.cellBlock /= 2) {
       PlanCost cost(problem, plan, grouping, sums, scatter, machine);
       if (cost.loadSteps() > static_cast<int64_t>(machine.sparse.fmuSets) ||
-          !cost.simulate(/*alone=*/false) || cost.cycles() >= limit)
+          !cost.simulate(/*alone=*/false, limit))
         continue;
       keep(plan, cost.cycles());
     }
@@ -379,7 +379,7 @@ private:
     // Plans are tried from whole rows to narrow tiles, and only the first rows
     // of a feature map have to be there for the former to start: what is no
     // clear gain is none.
-    if (!cost.simulate(/*alone=*/false) ||
+    if (!cost.simulate(/*alone=*/false, limit) ||
         cost.cycles() + cost.cycles() / kClearPlan >= limit)
       return;
     keep(plan, cost.cycles());

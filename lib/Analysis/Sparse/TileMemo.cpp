@@ -34,33 +34,16 @@ public:
     digest.add(uint64_t(problem.drains.size()));
     for (const DrainColumn &drain : problem.drains)
       digest.add(uint64_t(drain.first)).add(drain.columns).add(drain.cols);
-    for (const std::vector<uint32_t> &counts : problem.entries)
-      digest.add(counts);
+    // They have the entries, too.
     for (const std::vector<machine::ChannelCrowd> &crowds : problem.crowds)
       digest.add(crowds);
-    for (const auto &column : problem.shares)
-      for (const std::vector<KernelTurns::Share> &channel : column)
-        digest.add(channel);
+    for (const ChannelShares &column : problem.shares)
+      digest.add(column.first).add(column.all);
     digest.add(problem.scatter.has_value());
     if (problem.scatter)
       add(*problem.scatter);
   }
 
-  PlanArguments &add(const TilePlan &plan) {
-    digest.add(plan.images).add(plan.rows).add(plan.cols).add(plan.groups);
-    digest.add(plan.slots).add(plan.twoSums).add(plan.tilesOutside);
-    digest.add(plan.wideOnly).add(plan.cellBlock).add(plan.turns);
-    digest.add(plan.disjoint).add(plan.equal);
-    digest.add(plan.cutAtRunTime).add(plan.moveRounds).add(plan.probes);
-    digest.add(uint64_t(plan.folds.size()));
-    for (const TileFold &fold : plan.folds)
-      digest.add(fold.region).add(fold.cuts);
-    return *this;
-  }
-  PlanArguments &add(int64_t value) {
-    digest.add(value);
-    return *this;
-  }
   support::ArgumentDigest::Number take() { return digest.take(); }
 
 private:
@@ -82,24 +65,40 @@ private:
   support::ArgumentDigest digest;
 };
 
+/// What a plan depends on besides.
+support::ArgumentDigest digestOf(const TilePlan &plan) {
+  support::ArgumentDigest digest;
+  digest.add(plan.images).add(plan.rows).add(plan.cols).add(plan.groups);
+  digest.add(plan.slots).add(plan.twoSums).add(plan.tilesOutside);
+  digest.add(plan.wideOnly).add(plan.cellBlock).add(plan.turns);
+  digest.add(plan.disjoint).add(plan.equal);
+  digest.add(plan.cutAtRunTime).add(plan.moveRounds).add(plan.probes);
+  digest.add(uint64_t(plan.folds.size()));
+  for (const TileFold &fold : plan.folds)
+    digest.add(fold.region).add(fold.cuts);
+  return digest;
+}
+
 /// Plans that are remembered; a network has some ten of them for each
 /// convolution.
 constexpr size_t kRememberedPlans = 8192;
 
 } // namespace
 
-std::optional<TilePlan> planTiles(const TileProblem &problem,
-                                  const machine::Description &machine,
-                                  int64_t limit) {
+TilePlans::TilePlans(const TileProblem &problem,
+                     const machine::Description &machine)
+    : problem(problem), machine(machine),
+      arguments(PlanArguments(problem, machine).take()) {}
+
+std::optional<TilePlan> TilePlans::best(int64_t limit) const {
   static support::Memo<std::optional<TilePlan>> memo(kRememberedPlans);
-  return memo.get(PlanArguments(problem, machine).add(limit).take(),
+  return memo.get(support::ArgumentDigest().add(arguments).add(limit).take(),
                   [&] { return searchTiles(problem, machine, limit); });
 }
 
-int64_t unskippedCycles(const TileProblem &problem, const TilePlan &plan,
-                        const machine::Description &machine) {
+int64_t TilePlans::unskippedCycles(const TilePlan &plan) const {
   static support::Memo<int64_t> memo(kRememberedPlans);
-  return memo.get(PlanArguments(problem, machine).add(plan).take(),
+  return memo.get(digestOf(plan).add(arguments).take(),
                   [&] { return searchUnskipped(problem, plan, machine); });
 }
 

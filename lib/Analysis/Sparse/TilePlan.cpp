@@ -4,6 +4,7 @@
 // operation poses. TileCost.cpp chooses among plans.
 
 #include "ashlar/Analysis/Sparse/TilePlan.h"
+#include "ChannelCounts.h"
 
 #include "ashlar/Analysis/Cost/DenseCycles.h"
 #include "ashlar/Analysis/Layout/StorageType.h"
@@ -105,8 +106,7 @@ static std::vector<int64_t> sharedOut(llvm::ArrayRef<int64_t> counts,
 }
 
 /// Chooses the order of the results of all drains.
-static void balanceColumns(TileProblem &problem,
-                           const EncodedWeights &weights) {
+static void balanceColumns(TileProblem &problem, const WeightPattern &weights) {
   if (problem.groups != 1 || mostParts(problem) == 1)
     return;
   std::vector<int64_t> counts(problem.outputs);
@@ -132,57 +132,6 @@ std::vector<int64_t> sourceLanes(const TileProblem &problem) {
       sources[problem.order[first + lane]] = lane;
   }
   return sources;
-}
-
-/// A channel with a kernel of `count` coefficients more.
-static void addKernel(machine::ChannelCrowd &crowd, uint64_t count) {
-  if (count == 0)
-    return;
-  crowd.entries += count;
-  ++crowd.kernels;
-  if (count > crowd.most)
-    crowd.most = count, crowd.fullest = 0;
-  crowd.fullest += count == crowd.most;
-}
-
-/// Coefficients of each column and channel of its range.
-static void countEntries(TileProblem &problem, const EncodedWeights &weights,
-                         const machine::Description &machine) {
-  const bool waits =
-      machine.sparse.accumulateLatency > 1 && !problem.issuesZeros;
-  const auto taps =
-      static_cast<uint32_t>(problem.kernel[0] * problem.kernel[1]);
-  int64_t inPerGroup = problem.channels / problem.groups;
-  int64_t outPerGroup = problem.outputs / problem.groups;
-  for (size_t i = 0; i < problem.columns.size(); ++i) {
-    const ColumnTile &column = problem.columns[i];
-    ChannelRange range = channelsOf(problem, i);
-    std::vector<machine::ChannelCrowd> crowds(range.count);
-    std::vector<std::vector<KernelTurns::Share>> shares(waits ? range.count
-                                                              : 0);
-    for (int64_t lane = 0; lane < column.cols; ++lane) {
-      int64_t output = problem.outputAt(column.firstOutput + lane);
-      int64_t first = output / outPerGroup * inPerGroup;
-      const llvm::ArrayRef<uint32_t> counts = weights.nonZeros(output);
-      for (int64_t c = 0; c < inPerGroup; ++c) {
-        const uint64_t count = problem.issuesZeros ? taps : counts[c];
-        addKernel(crowds[first + c - range.first], count);
-        if (!waits || count == 0)
-          continue;
-        auto &own = shares[first + c - range.first];
-        if (own.empty())
-          own.reserve(column.cols - lane);
-        own.push_back(
-            {static_cast<uint32_t>(lane), static_cast<uint32_t>(count)});
-      }
-    }
-    std::vector<uint32_t> counts;
-    for (const machine::ChannelCrowd &crowd : crowds)
-      counts.push_back(static_cast<uint32_t>(crowd.entries));
-    problem.entries.push_back(std::move(counts));
-    problem.crowds.push_back(std::move(crowds));
-    problem.shares.push_back(std::move(shares));
-  }
 }
 
 template <typename Op>
@@ -248,7 +197,13 @@ EncodedWeights tileWeights(Operation *op, const machine::Description &machine) {
   return weights;
 }
 
-TileProblem tileProblem(Operation *op, const EncodedWeights &weights,
+WeightPattern tilePattern(Operation *op, const machine::Description &machine) {
+  return depthTaps(op, machine).width > 0
+             ? WeightPattern(tileWeights(op, machine))
+             : WeightPattern(op);
+}
+
+TileProblem tileProblem(Operation *op, const WeightPattern &weights,
                         llvm::ArrayRef<int64_t> extent,
                         const machine::Description &machine, int64_t parts,
                         bool issuesZeros) {
@@ -545,7 +500,7 @@ bool kernelsAlternate(const TileProblem &problem, const TilePlan &plan,
   });
 }
 
-int64_t leastTileCycles(npu::PeConvOp conv, const EncodedWeights &weights,
+int64_t leastTileCycles(npu::PeConvOp conv, const WeightPattern &weights,
                         const machine::Description &machine) {
   auto out = mlir::cast<RankedTensorType>(conv.getY().getType()).getShape();
   int64_t entries = 0;

@@ -77,7 +77,7 @@ View Generator::allocationOf(Value value) {
   if (found != allocations.end())
     return found->second;
   auto constant = value.getDefiningOp<nn::ConstantOp>();
-  std::vector<char> storage;
+  nn::ElementStorage storage;
   auto bytes =
       constant ? nn::rawElements(constant.getValue(), storage) : std::nullopt;
   if (!bytes)
@@ -136,7 +136,7 @@ size_t Generator::streamedProduct(Operation *op) {
     // Tiles of zeros need neither load nor stream.
     if (analysis::hasStreamedWeights(op) && !product.shape.weightsMove &&
         !product.shape.recordsOnly) {
-      const analysis::EncodedWeights encoded(op);
+      const analysis::WeightPattern encoded(op);
       analysis::dropZeroTiles(product.columns, op, encoded);
       analysis::markChosenPatterns(product.columns, op, encoded, machine);
     }

@@ -249,8 +249,9 @@ buildTileProgram(Operation *op, llvm::ArrayRef<int64_t> extent,
                      machine.name);
   const EncodedWeights weights = analysis::tileWeights(op, machine);
   auto program = std::make_unique<TileProgram>();
-  program->problem = tileProblem(op, weights, extent, machine);
-  auto plan = planTiles(program->problem, machine);
+  program->problem =
+      tileProblem(op, analysis::WeightPattern(weights), extent, machine);
+  auto plan = analysis::TilePlans(program->problem, machine).best();
   if (!plan)
     return makeError(ErrorClass::Capacity,
                      "no tile of the result fits the feature-map units of {} "

@@ -6,6 +6,7 @@
 #include "Tensors.h"
 
 #include "ashlar/Support/Half.h"
+#include "dialects/NN/NNDeferred.h"
 #include "dialects/NN/NNElements.h"
 #include "dialects/NN/NNTypes.h"
 
@@ -182,16 +183,17 @@ Value Emitter::fill(ElementsAttr value, ShapeRef shape) {
                      shape);
   if (count <= nn::kMostOfSplat)
     return constant(dense.resizeSplat(type(shape, one.getElementType())));
-  std::vector<char> storage;
+  nn::ElementStorage storage;
   auto element = nn::rawElements(value, storage);
   if (!element)
     return fail(ErrorClass::Unsupported, "its value has no plain form");
-  std::string bytes;
-  bytes.reserve(count * width);
-  for (int64_t i = 0; i < count; ++i)
-    bytes.append(element->data(), width);
-  return constant(makeElements(type(shape, one.getElementType()),
-                               std::move(bytes), "fill"));
+  auto repeat = [element = element->take_front(width).vec()](
+                    size_t first, llvm::MutableArrayRef<char> to) {
+    nn::repeatBytes(element, first, to);
+    return true;
+  };
+  return constant(nn::deferElements(type(shape, one.getElementType()),
+                                    std::move(repeat), "fill"));
 }
 
 Value Emitter::reshape(Value x, ShapeRef shape) {

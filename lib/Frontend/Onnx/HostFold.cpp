@@ -36,7 +36,7 @@ RankedTensorType tensorOf(Value value) {
   return mlir::cast<RankedTensorType>(value.getType());
 }
 
-std::optional<ArrayRef<char>> bytesOf(Value value, std::vector<char> &storage,
+std::optional<ArrayRef<char>> bytesOf(Value value, ElementStorage &storage,
                                       int64_t largest = largestOperand) {
   ElementsAttr elements = constantOf(value);
   if (!elements || tensorOf(value).getNumElements() > largest)
@@ -112,7 +112,7 @@ Source movementSource(Operation *op, ShapeRef x) {
 
 ElementsAttr foldMovement(Operation *op) {
   RankedTensorType type = tensorOf(op->getResult(0));
-  std::vector<char> storage;
+  ElementStorage storage;
   std::optional<ArrayRef<char>> data = bytesOf(op->getOperand(0), storage);
   if (!data)
     return {};
@@ -137,7 +137,7 @@ ElementsAttr foldConcat(ConcatOp op) {
     outer *= d;
   SmallVector<std::vector<char>> parts;
   for (Value input : op.getInputs()) {
-    std::vector<char> storage;
+    ElementStorage storage;
     std::optional<ArrayRef<char>> data = bytesOf(input, storage);
     if (!data)
       return {};
@@ -207,7 +207,7 @@ int64_t loadWhole(const char *data, size_t i, ElementType type) {
 
 std::optional<Numbers> numbersIn(Value value,
                                  int64_t largest = largestOperand) {
-  std::vector<char> storage;
+  ElementStorage storage;
   std::optional<ArrayRef<char>> data = bytesOf(value, storage, largest);
   if (!data)
     return std::nullopt;
@@ -472,7 +472,7 @@ ElementsAttr foldReduce(ReduceOp op) {
 }
 
 ElementsAttr foldWhere(WhereOp op) {
-  std::vector<char> sc, sa, sb;
+  ElementStorage sc, sa, sb;
   std::optional<ArrayRef<char>> c = bytesOf(op.getCondition(), sc),
                                 a = bytesOf(op.getA(), sa),
                                 b = bytesOf(op.getB(), sb);

@@ -138,8 +138,8 @@ mlir::ElementsAttr leaveInFile(mlir::RankedTensorType type, FileRange range,
   });
   return nn::deferElements(
       type,
-      [range = std::move(range)](llvm::MutableArrayRef<char> to) {
-        return range.read(to);
+      [range = std::move(range)](size_t first, llvm::MutableArrayRef<char> to) {
+        return range.read(to, first);
       },
       name);
 }
@@ -361,7 +361,7 @@ ashlar::frontend::makeRaw(onnx::TensorProto &tensor, TensorFiles &files,
       convertTensor(tensor, files, what, ImportOptions().maxElements, context);
   if (!elements)
     return elements.takeError();
-  std::vector<char> storage;
+  nn::ElementStorage storage;
   auto bytes = nn::rawElements(*elements, storage);
   if (!bytes)
     return makeError(ErrorClass::Internal, "{} has no bytes", what);

@@ -48,6 +48,10 @@ public:
     return result;
   }
 
+  /// True if channels lie one after the other, each as a whole.
+  bool areApart() const { return isConv; }
+  int64_t getLength() const { return rows * rowLength; }
+
   /// Elements of one channel that follow each other.
   int64_t getRunLength() const { return isConv ? rows * rowLength : 1; }
 
@@ -56,14 +60,19 @@ private:
   int64_t channels, rows, rowLength;
 };
 
-/// The elements of a constant of binary32 or narrower floats; empty for others.
-inline std::vector<float> readConstant(mlir::Value value) {
+/// The attribute of a constant of binary32 or narrower floats; null for others.
+inline mlir::ElementsAttr floatConstant(mlir::Value value) {
   auto constant = value.getDefiningOp<nn::ConstantOp>();
   auto element = mlir::dyn_cast<mlir::FloatType>(
       mlir::getElementTypeOrSelf(value.getType()));
-  if (!constant || !element || element.getWidth() > 32)
-    return {};
-  return nn::floatElements(constant.getValue());
+  return constant && element && element.getWidth() <= 32 ? constant.getValue()
+                                                         : nullptr;
+}
+
+/// The elements of a constant of binary32 or narrower floats; empty for others.
+inline std::vector<float> readConstant(mlir::Value value) {
+  const mlir::ElementsAttr elements = floatConstant(value);
+  return elements ? nn::floatElements(elements) : std::vector<float>();
 }
 
 } // namespace ashlar::bfp

@@ -88,7 +88,10 @@ static std::optional<size_t> findNonFinite(ArrayRef<char> bytes, Type type) {
 /// Encoding a NaN or an infinity would silently change it: constants must not
 /// hold any (docs/Numerics.md 2).
 static LogicalResult checkFinite(nn::ConstantOp constant) {
-  std::vector<char> storage;
+  if (std::optional<nn::ElementFacts> facts = nn::factsOf(constant.getValue());
+      facts && facts->isFinite)
+    return success();
+  nn::ElementStorage storage;
   std::optional<ArrayRef<char>> bytes =
       nn::rawElements(constant.getValue(), storage);
   if (!bytes)

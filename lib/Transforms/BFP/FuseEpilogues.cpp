@@ -53,7 +53,7 @@ static Value getOther(OpOperand *use) {
 /// channel, or one for all.
 static std::optional<std::string> readChannels(nn::ConstantOp constant,
                                                int64_t channels) {
-  std::vector<char> storage;
+  nn::ElementStorage storage;
   std::optional<ArrayRef<char>> raw =
       nn::rawElements(constant.getValue(), storage);
   if (!raw)

@@ -41,7 +41,7 @@ std::optional<std::vector<T>> readChannels(Value value, Type element,
   for (size_t dim = 0; dim < own.size(); ++dim)
     if (own[dim] != 1 && dim + lead != 1)
       return std::nullopt;
-  std::vector<char> storage;
+  nn::ElementStorage storage;
   std::optional<ArrayRef<char>> raw =
       nn::rawElements(constant.getValue(), storage);
   if (!raw || raw->size() % sizeof(T) != 0)
@@ -77,7 +77,7 @@ void readIntegers(ArrayRef<char> raw, std::vector<int64_t> &values) {
 std::optional<int64_t> largestSum(Value weights) {
   auto constant = weights.getDefiningOp<nn::ConstantOp>();
   auto type = cast<IntegerType>(getElementTypeOrSelf(weights.getType()));
-  std::vector<char> storage;
+  nn::ElementStorage storage;
   auto raw = constant ? nn::rawElements(constant.getValue(), storage)
                       : std::optional<ArrayRef<char>>();
   std::vector<int64_t> values;

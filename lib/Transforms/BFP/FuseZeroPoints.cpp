@@ -44,7 +44,7 @@ std::optional<int64_t> scalarOf(Value value) {
   auto constant = value.getDefiningOp<nn::ConstantOp>();
   if (!constant || !getElementTypeOrSelf(value).isSignlessInteger(16))
     return std::nullopt;
-  std::vector<char> storage;
+  nn::ElementStorage storage;
   auto raw = nn::rawElements(constant.getValue(), storage);
   int16_t number = 0;
   if (!raw || raw->size() != sizeof(number))

@@ -70,6 +70,39 @@ static int countSpareBits(ArrayRef<float> channel, int64_t rowLength,
   return high - low > static_cast<int>(type.getRange()) ? 0 : most;
 }
 
+namespace {
+/// The weights of an encode, read as far as they are asked for: most need all
+/// their bits, which the first channels tell.
+class ChannelReader {
+public:
+  ChannelReader(ElementsAttr elements, const ChannelView &view)
+      : elements(elements), view(view) {
+    if (!elements.getElementType().isF32() || !view.areApart())
+      whole.emplace(elements);
+  }
+
+  /// Channels from `first` on, as ChannelView::gather has them; empty where
+  /// they cannot be read.
+  std::vector<float> read(int64_t first, int64_t count) const {
+    if (whole)
+      return whole->get().empty() ? std::vector<float>()
+                                  : view.gather(whole->get(), first, count);
+    const size_t length = view.getLength();
+    std::vector<float> part(count * length);
+    if (!nn::copyPart(elements, first * length * sizeof(float),
+                      {reinterpret_cast<char *>(part.data()),
+                       part.size() * sizeof(float)}))
+      return {};
+    return view.gather(part, 0, count);
+  }
+
+private:
+  ElementsAttr elements;
+  const ChannelView &view;
+  std::optional<nn::FloatElements> whole;
+};
+} // namespace
+
 void NarrowWeights::narrow(EncodeOp op) {
   BlockType type = getBlockType(op.getOutput().getType());
   auto shaped = cast<RankedTensorType>(op.getInput().getType());
@@ -80,15 +113,18 @@ void NarrowWeights::narrow(EncodeOp op) {
       shaped.getNumElements() < leastElements ||
       !llvm::all_of(op->getUses(), isWeight))
     return;
-  std::vector<float> values = readConstant(op.getInput());
-  if (values.empty())
+  const ElementsAttr elements = floatConstant(op.getInput());
+  if (!elements)
     return;
   ChannelView view(shaped, isa<ConvOp>(*op->user_begin()));
+  const ChannelReader reader(elements, view);
   int spare = static_cast<int>(type.getMantissa()) - kLeastMantissa;
   for (int64_t first = 0; first < view.size() && spare > 0;
        first += ChannelView::kGroup) {
     const int64_t count = std::min(ChannelView::kGroup, view.size() - first);
-    std::vector<float> group = view.gather(values, first, count);
+    const std::vector<float> group = reader.read(first, count);
+    if (group.empty())
+      return;
     const size_t length = group.size() / count;
     for (int64_t i = 0; i < count && spare > 0; ++i)
       spare = countSpareBits(ArrayRef(group).slice(i * length, length),

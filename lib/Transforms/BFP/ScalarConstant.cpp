@@ -17,7 +17,7 @@ std::optional<float> scalarConstant(Value value) {
   auto constant = value.getDefiningOp<nn::ConstantOp>();
   if (!constant || !getElementTypeOrSelf(value.getType()).isF32())
     return std::nullopt;
-  std::vector<char> storage;
+  nn::ElementStorage storage;
   std::optional<ArrayRef<char>> raw =
       nn::rawElements(constant.getValue(), storage);
   if (!raw || raw->size() < sizeof(float))

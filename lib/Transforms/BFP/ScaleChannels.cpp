@@ -126,19 +126,22 @@ static void keepRange(std::vector<float> &factors, ArrayRef<float> scale) {
 
 void ScaleChannels::scaleWeights(EncodeOp op) {
   BlockType type = getBlockType(op.getOutput().getType());
-  std::vector<float> values = readConstant(op.getInput());
+  const ElementsAttr weights = floatConstant(op.getInput());
   SmallVector<Operation *> products(op->getUsers());
   // Whatever else reads weights (plan_c3) would see them scaled.
   auto isWeight = [](OpOperand &use) {
     return isa<ConvOp, MatmulOp>(use.getOwner()) && use.getOperandNumber() == 1;
   };
-  if (values.empty() || type.isWholeTensor() || products.empty() ||
+  if (!weights || type.isWholeTensor() || products.empty() ||
       !llvm::all_of(op->getUses(), isWeight) ||
       llvm::any_of(products, addsIntegers))
     return;
+  const nn::FloatElements values(weights);
+  if (values.get().empty())
+    return;
   auto shaped = cast<RankedTensorType>(op.getInput().getType());
   ChannelView view(shaped, isa<ConvOp>(products.front()));
-  std::vector<float> factors = chooseFactors(view, values, type);
+  std::vector<float> factors = chooseFactors(view, values.get(), type);
   for (Operation *product : products)
     if (Value scale = scaleOf(product)) {
       std::vector<float> old = readConstant(scale);

@@ -23,13 +23,6 @@ static bool isCut(size_t space) {
          space == static_cast<size_t>(isa::Space::Xm);
 }
 
-size_t AccessRecords::Bucket::size() const {
-  size_t records = 0;
-  for (const Lane &lane : lanes)
-    records += lane.size();
-  return records;
-}
-
 AccessRecords::AccessRecords(const machine::Description &machine) {
   const auto bytes = static_cast<int64_t>(machine.sb.bytesPerPartition);
   bucketUnits = std::max<int64_t>(llvm::divideCeil(bytes, kBuckets), 1);
@@ -40,6 +33,7 @@ AccessRecords::AccessRecords(const machine::Description &machine) {
       bucket.begin = static_cast<int64_t>(number) * bucketUnits;
       bucket.end = bucket.begin + bucketUnits;
       bucket.first = bucket.begin;
+      bucket.newest.fill(-1);
       if (isCut(space))
         bucket.unitsPerBit = llvm::divideCeil(bucketUnits, kBits);
     }
@@ -145,43 +139,44 @@ void AccessRecords::release(uint32_t pattern) {
     unused.push_back(pattern);
 }
 
-AccessRecords::Record AccessRecords::recordOf(uint32_t pattern, uint32_t index,
-                                              const Bucket &bucket) {
+AccessRecords::Record AccessRecords::recordOf(uint32_t pattern, uint64_t units,
+                                              uint32_t index) {
   Pattern &own = patterns[pattern];
   ++own.uses;
   const isa::Access &access = own.access;
-  return {access.begin,
-          access.end,
-          unitsOf(access, bucket),
-          access.partBegin,
-          access.partEnd,
-          index,
-          pattern,
-          access.write,
-          access.merge,
-          access.numDims == 0,
+  return {access.begin,   access.end,
+          units,          access.partBegin,
+          access.partEnd, index,
+          pattern,        access.write,
+          access.merge,   access.numDims == 0,
           false};
 }
 
 void AccessRecords::add(Bucket &bucket, size_t lane, uint32_t pattern,
-                        uint32_t index) {
-  bucket.lanes[lane].push_back(recordOf(pattern, index, bucket));
+                        uint64_t units, uint32_t index) {
+  bucket.lanes[lane].push_back(recordOf(pattern, units, index));
+  bucket.newest[lane] = index;
+  ++bucket.records;
 }
 
 void AccessRecords::addJoined(Bucket &bucket, size_t number,
                               const isa::Access &access, uint32_t index) {
   const uint32_t pattern = keep(access);
-  Record record = recordOf(pattern, index, bucket);
+  Record record = recordOf(pattern, unitsOf(access, bucket), index);
   record.joined = true;
   Lane &lane = bucket.lanes[number];
   lane.insert(lane.begin(), record);
+  bucket.newest[number] = std::max<int64_t>(bucket.newest[number], index);
+  ++bucket.records;
   release(pattern);
 }
 
-void AccessRecords::removeFirst(Lane &lane, size_t count) {
+void AccessRecords::removeFirst(Bucket &bucket, size_t number, size_t count) {
+  Lane &lane = bucket.lanes[number];
   for (const Record &record : llvm::ArrayRef(lane).take_front(count))
     release(record.pattern);
   lane.erase(lane.begin(), lane.begin() + static_cast<std::ptrdiff_t>(count));
+  bucket.records -= count;
 }
 
 std::array<size_t, AccessRecords::kLanes>

@@ -43,8 +43,9 @@ public:
     int64_t begin, end; ///< Boxes that join records never leave these units.
     int64_t first = 0;  ///< The unit of bit 0 in masks of units.
     int64_t unitsPerBit = 0; ///< 0: masks tell nothing.
-
-    size_t size() const;
+    size_t records = 0;      ///< Of all lanes.
+    /// By lane: no index is larger.
+    std::array<int64_t, kLanes> newest;
   };
 
   explicit AccessRecords(const machine::Description &machine);
@@ -89,24 +90,28 @@ public:
   uint32_t keep(const isa::Access &access);
   void release(uint32_t pattern);
 
-  /// Appends the access \p pattern to a lane, whose indices ascend.
-  void add(Bucket &bucket, size_t lane, uint32_t pattern, uint32_t index);
+  /// Appends the access \p pattern, which touches \p units of the bucket, to a
+  /// lane, whose indices ascend.
+  void add(Bucket &bucket, size_t lane, uint32_t pattern, uint64_t units,
+           uint32_t index);
   /// A record of its own at the beginning of a lane.
   void addJoined(Bucket &bucket, size_t lane, const isa::Access &access,
                  uint32_t index);
 
   /// Removes the records of a lane for which \p pred holds.
   template <typename Pred>
-  void removeIf(Lane &lane, Pred pred) {
+  void removeIf(Bucket &bucket, size_t number, Pred pred) {
+    Lane &lane = bucket.lanes[number];
     auto kept = llvm::find_if(lane, pred);
     for (auto at = kept; at != lane.end(); ++at)
       if (pred(*at))
         release(at->pattern);
       else
         *kept++ = *at;
+    bucket.records -= static_cast<size_t>(lane.end() - kept);
     lane.erase(kept, lane.end());
   }
-  void removeFirst(Lane &lane, size_t count);
+  void removeFirst(Bucket &bucket, size_t number, size_t count);
 
   /// How many records of each lane are among the \p count oldest of a bucket.
   static std::array<size_t, kLanes> oldest(const Bucket &bucket, size_t count);
@@ -120,7 +125,7 @@ private:
     isa::Access access;
     uint32_t uses;
   };
-  Record recordOf(uint32_t pattern, uint32_t index, const Bucket &bucket);
+  Record recordOf(uint32_t pattern, uint64_t units, uint32_t index);
 
   int64_t bucketUnits = 1;
   std::array<std::vector<Bucket>, 13> memories; ///< By space.

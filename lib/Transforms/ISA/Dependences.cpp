@@ -40,7 +40,9 @@ private:
   void collect(const isa::Access &access, uint32_t index, size_t lane);
   void collectOrdered(const AccessRecords::Query &query,
                       const AccessRecords::Bucket &bucket);
-  void remember(const isa::Access &access, uint32_t index, size_t lane);
+  /// `units` goes on over the buckets of the access.
+  void remember(const isa::Access &access, uint32_t index, size_t lane,
+                const uint64_t *&units);
   void forgetHeld(const isa::Access &access, uint32_t index, size_t lane,
                   AccessRecords::Bucket &bucket);
   void joinOldest(AccessRecords::Bucket &bucket);
@@ -50,6 +52,8 @@ private:
   const Footprints &footprints;
   AccessFinder accessFinder;
   AccessRecords records;
+  /// What the accesses of the instruction touch of each of their buckets.
+  llvm::SmallVector<uint64_t, 64> masks;
   /// Per queue that keeps its order, the latest one that the current
   /// instruction follows.
   struct Latest {
@@ -73,6 +77,9 @@ void Finder::collectOrdered(const AccessRecords::Query &query,
                             const AccessRecords::Bucket &bucket) {
   const isa::Access &access = query.access;
   for (size_t lane = 0; lane < kFreeLane; ++lane) {
+    const Latest &settled = latest[lane];
+    if (bucket.newest[lane] <= (access.write ? settled.any : settled.result))
+      continue;
     for (const AccessRecords::Record &record :
          llvm::reverse(bucket.lanes[lane])) {
       Latest &own = latest[lane];
@@ -96,6 +103,7 @@ void Finder::collect(const isa::Access &access, uint32_t index, size_t lane) {
   const uint16_t own = lane == kFreeLane ? 0 : 1u << lane;
   for (const AccessRecords::Bucket &bucket : records.bucketsOf(access)) {
     const AccessRecords::Query query = records.queryOf(access, bucket);
+    masks.push_back(query.units);
     collectOrdered(query, bucket);
     for (const AccessRecords::Record &record : bucket.lanes[kFreeLane]) {
       // Most records lie elsewhere; who follows them is looked up for others.
@@ -118,13 +126,13 @@ void Finder::collect(const isa::Access &access, uint32_t index, size_t lane) {
 /// The oldest half becomes boxes, one for reads and one for writes, of a step
 /// that follows all of them.
 void Finder::joinOldest(AccessRecords::Bucket &bucket) {
-  const auto counts = AccessRecords::oldest(bucket, bucket.size() / 2);
+  const auto counts = AccessRecords::oldest(bucket, bucket.records / 2);
   const uint32_t join = result.steps++;
   followers.push_back(0);
   std::optional<isa::Access> boxes[2];
-  for (auto [lane, count] : llvm::zip(bucket.lanes, counts)) {
+  for (auto [number, count] : llvm::enumerate(counts)) {
     for (const AccessRecords::Record &old :
-         llvm::ArrayRef(lane).take_front(count)) {
+         llvm::ArrayRef(bucket.lanes[number]).take_front(count)) {
       depend(join, old.index, true);
       std::optional<isa::Access> &box = boxes[old.write];
       if (!box) {
@@ -133,7 +141,7 @@ void Finder::joinOldest(AccessRecords::Bucket &bucket) {
       }
       include(*box, old);
     }
-    records.removeFirst(lane, count);
+    records.removeFirst(bucket, number, count);
   }
   for (std::optional<isa::Access> &box : boxes)
     if (box) {
@@ -152,21 +160,22 @@ void Finder::forgetHeld(const isa::Access &access, uint32_t index, size_t lane,
   };
   if (!access.write) {
     if (lane != kFreeLane)
-      records.removeIf(bucket.lanes[lane], isHeld);
+      records.removeIf(bucket, lane, isHeld);
     return;
   }
-  for (AccessRecords::Lane &other : bucket.lanes)
-    records.removeIf(other, isHeld);
+  for (size_t other = 0; other < AccessRecords::kLanes; ++other)
+    records.removeIf(bucket, other, isHeld);
 }
 
-void Finder::remember(const isa::Access &access, uint32_t index, size_t lane) {
+void Finder::remember(const isa::Access &access, uint32_t index, size_t lane,
+                      const uint64_t *&units) {
   const bool covers = !access.merge && fillsBox(access);
   const uint32_t pattern = records.keep(access);
   for (AccessRecords::Bucket &bucket : records.bucketsOf(access)) {
     if (covers)
       forgetHeld(access, index, lane, bucket);
-    records.add(bucket, lane, pattern, index);
-    if (bucket.size() > kMostRecords)
+    records.add(bucket, lane, pattern, *units++, index);
+    if (bucket.records > kMostRecords)
       joinOldest(bucket);
   }
   records.release(pattern);
@@ -180,6 +189,7 @@ void Finder::visit(uint32_t index) {
   const size_t lane =
       emulator::keepsOrder(queue) ? static_cast<size_t>(queue) : kFreeLane;
   latest.fill({});
+  masks.clear();
   for (const isa::Access &access : accesses)
     collect(access, index, lane);
   for (const Latest &own : latest) {
@@ -188,8 +198,9 @@ void Finder::visit(uint32_t index) {
     if (own.result >= 0 && own.result != own.any)
       depend(index, static_cast<uint32_t>(own.result), true);
   }
+  const uint64_t *units = masks.begin();
   for (const isa::Access &access : accesses)
-    remember(access, index, lane);
+    remember(access, index, lane, units);
 }
 
 std::optional<emulator::Dependences> Finder::run() {

@@ -60,6 +60,8 @@ private:
   int64_t index = 0; ///< Of the next instruction.
   AccessFinder accessFinder;
   AccessRecords records; ///< A lane for each component of the clocks.
+  /// What the accesses of the instruction touch of each of their buckets.
+  llvm::SmallVector<uint64_t, 64> masks;
   std::array<Clock, queueCount> known;
   std::vector<Clock> clocks; ///< knowledge of the queue when it was issued
   llvm::DenseMap<std::pair<int, int>, uint32_t> semaphores;
@@ -78,6 +80,7 @@ void Synchroniser::visit(const isa::Instruction &instruction,
     accessFinder.next(instruction, accesses);
   Clock latest;
   latest.fill(-1);
+  masks.clear();
   for (const isa::Access &access : accesses)
     collect(access, queue, clock, latest);
   llvm::SmallVector<Edge, 8> edges;
@@ -97,11 +100,14 @@ void Synchroniser::collect(const isa::Access &access, int queue, int clock,
   const int pe = static_cast<int>(isa::Queue::Pe);
   for (const AccessRecords::Bucket &bucket : records.bucketsOf(access)) {
     const AccessRecords::Query query = records.queryOf(access, bucket);
+    masks.push_back(query.units);
     for (int c = 0; c < clockCount; ++c) {
+      const int64_t settled = std::max(latest[c], known[queue][c]);
+      if (bucket.newest[c] <= settled)
+        continue;
       if (c == clock || (clock == swapClock && c == pe) ||
           (c == swapClock && queue == pe))
         continue;
-      const int64_t settled = std::max(latest[c], known[queue][c]);
       for (const AccessRecords::Record &record :
            llvm::reverse(bucket.lanes[c])) {
         if (record.index <= settled)
@@ -146,7 +152,7 @@ void Synchroniser::forgetHeld(const isa::Access &access, int clock,
                               AccessRecords::Bucket &bucket) {
   for (int c = 0; c < clockCount; ++c)
     if (c == clock || (access.write && !access.merge))
-      records.removeIf(bucket.lanes[c], [&](const AccessRecords::Record &old) {
+      records.removeIf(bucket, c, [&](const AccessRecords::Record &old) {
         return boxHolds(access, old) &&
                (access.merge ? old.merge : access.write || !old.write);
       });
@@ -155,9 +161,9 @@ void Synchroniser::forgetHeld(const isa::Access &access, int clock,
 /// Replaces the oldest half of the records by one box per kind of access and
 /// clock component.
 void Synchroniser::mergeOldest(AccessRecords::Bucket &bucket) {
-  const auto counts = AccessRecords::oldest(bucket, bucket.size() / 2);
+  const auto counts = AccessRecords::oldest(bucket, bucket.records / 2);
   for (auto [number, count] : llvm::enumerate(counts)) {
-    AccessRecords::Lane &lane = bucket.lanes[number];
+    const AccessRecords::Lane &lane = bucket.lanes[number];
     llvm::SmallVector<std::pair<uint32_t, isa::Access>, 4> merged;
     for (const AccessRecords::Record &old :
          llvm::ArrayRef(lane).take_front(count)) {
@@ -171,7 +177,7 @@ void Synchroniser::mergeOldest(AccessRecords::Bucket &bucket) {
       include(same->second, old);
       same->first = std::max(same->first, old.index);
     }
-    records.removeFirst(lane, count);
+    records.removeFirst(bucket, number, count);
     // Each goes before the others: the latest first.
     llvm::sort(merged,
                [](const auto &a, const auto &b) { return a.first > b.first; });
@@ -184,14 +190,16 @@ void Synchroniser::mergeOldest(AccessRecords::Bucket &bucket) {
 
 void Synchroniser::remember(int clock, int64_t index,
                             llvm::ArrayRef<isa::Access> accesses) {
+  const uint64_t *units = masks.begin();
   for (const isa::Access &access : accesses) {
     const bool covers = fillsBox(access);
     const uint32_t pattern = records.keep(access);
     for (AccessRecords::Bucket &bucket : records.bucketsOf(access)) {
       if (covers)
         forgetHeld(access, clock, bucket);
-      records.add(bucket, clock, pattern, static_cast<uint32_t>(index));
-      if (bucket.size() > maxRecords)
+      records.add(bucket, clock, pattern, *units++,
+                  static_cast<uint32_t>(index));
+      if (bucket.records > maxRecords)
         mergeOldest(bucket);
     }
     records.release(pattern);

@@ -72,6 +72,7 @@ public:
     ElementType type =
         *toElementType(typeOf(op->getResult(0)).getElementType());
     movement.width = support::byteSize(type);
+    movement.bytes = typeOf(op->getResult(0)).getNumElements() * movement.width;
     movement.fill = fillBytesOf(op, type);
     if (auto concat = dyn_cast<ConcatOp>(op))
       movement.setConcat(concat);
@@ -82,12 +83,23 @@ public:
     return movement;
   }
 
-  // Into `to`, which has the size of the result.
-  bool operator()(MutableArrayRef<char> to) const {
+  // Bytes of the result from `first` on. A part is cut from the whole.
+  bool operator()(size_t first, MutableArrayRef<char> to) const {
     // A reshape moves nothing.
     if (!map && rows.empty())
-      return copyElements(sources[0], to);
-    SmallVector<std::vector<char>> storage(sources.size());
+      return copyPart(sources[0], first, to);
+    if (to.size() == bytes)
+      return write(to);
+    ElementStorage whole(bytes);
+    if (bytes < first + to.size() || !write(whole))
+      return false;
+    std::memcpy(to.data(), whole.data() + first, to.size());
+    return true;
+  }
+
+private:
+  bool write(MutableArrayRef<char> to) const {
+    SmallVector<ElementStorage> storage(sources.size());
     SmallVector<ArrayRef<char>> parts;
     for (auto [source, own] : llvm::zip(sources, storage)) {
       auto raw = rawElements(source, own);
@@ -102,7 +114,6 @@ public:
     return true;
   }
 
-private:
   // A transpose of a constant that is to be transposed itself is one transpose
   // of what that one is made of, or none at all.
   void setTranspose(ArrayRef<int64_t> order) {
@@ -156,6 +167,7 @@ private:
   SmallVector<int64_t> perm; // of a transpose
   SmallVector<int64_t> rows; // concatenation: bytes of each part
   int64_t outer = 1;
+  size_t bytes = 0; // of the result
   unsigned width = 1;
   std::vector<uint8_t> fill;
 };

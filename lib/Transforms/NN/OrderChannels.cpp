@@ -267,7 +267,20 @@ bool OrderChannelsPass::permute(Map &map, Weights &producer,
   return true;
 }
 
+/// Whether a convolution has a weight of zero, as far as that is known.
+bool mayHaveZeros(ConvOp conv) {
+  std::optional<ElementFacts> facts =
+      factsOf(constantOp(conv.getW()).getValue());
+  return !facts || facts->hasZeros;
+}
+
 void OrderChannelsPass::order(Map &map) {
+  // All channels are alike then.
+  if (!mayHaveZeros(map.producer) &&
+      llvm::none_of(map.readers, [](Operation *reader) {
+        return mayHaveZeros(cast<ConvOp>(reader));
+      }))
+    return;
   Weights producer(map.producer);
   std::vector<Weights> readers;
   for (Operation *reader : map.readers)

@@ -4,6 +4,7 @@
 // the same with `zeros`.
 
 #include "ashlar/Analysis/Array/StationaryPlan.h"
+#include "ashlar/Analysis/Array/WeightPattern.h"
 #include "ashlar/Analysis/Sparse/ZeroAnalysis.h"
 #include "ashlar/Transforms/NPU/Passes.h"
 #include "dialects/NPU/NPUDialect.h"
@@ -25,9 +26,10 @@ struct AnalyseZerosPass : impl::AnalyseZerosBase<AnalyseZerosPass> {
         return WalkResult::advance();
       if (failed(verifyWeights(op)))
         return WalkResult::interrupt();
-      analysis::ZeroCounts counts = analysis::countZeros(
-          op, analysis::EncodedWeights(
-                  op, analysis::EncodedWeights::Also::SourceZeros));
+      const analysis::EncodedWeights weights(
+          op, analysis::EncodedWeights::Also::SourceZeros);
+      analysis::WeightPattern::keep(op, weights);
+      analysis::ZeroCounts counts = analysis::countZeros(op, weights);
       numZeros += counts.weights - counts.nonZero();
       auto zeros =
           ZerosAttr::get(&getContext(), counts.weights, counts.structural,

@@ -3,8 +3,8 @@
 // N:M weights (see Passes.td). Input: products on the array. Output: the same,
 // some with `pattern`, and a decision where the machine has the pattern.
 
-#include "ashlar/Analysis/Array/EncodedWeights.h"
 #include "ashlar/Analysis/Array/PatternTiles.h"
+#include "ashlar/Analysis/Array/WeightPattern.h"
 #include "ashlar/Transforms/NPU/Passes.h"
 #include "dialects/NPU/NPUDialect.h"
 #include "mlir/IR/Builders.h"
@@ -43,7 +43,7 @@ struct ChoosePatternsPass : impl::ChoosePatternsBase<ChoosePatternsPass> {
 private:
   static PatternCycles predict(Operation *op,
                                const machine::Description &machine) {
-    const analysis::EncodedWeights weights(op);
+    const analysis::WeightPattern weights(op);
     auto columns =
         analysis::planStationary(analysis::productShape(op), machine);
     analysis::dropZeroTiles(columns, op, weights);

@@ -3,9 +3,9 @@
 // The predictions that choices compare, operation by operation, as text: a
 // script puts them beside the cycles of a run.
 
-#include "ashlar/Analysis/Array/EncodedWeights.h"
 #include "ashlar/Analysis/Array/PatternTiles.h"
 #include "ashlar/Analysis/Array/StationaryPlan.h"
+#include "ashlar/Analysis/Array/WeightPattern.h"
 #include "ashlar/Analysis/Cost/DenseCycles.h"
 #include "ashlar/Analysis/Cost/OperationCycles.h"
 #include "ashlar/Analysis/Module/NodeNames.h"
@@ -51,7 +51,7 @@ struct PrintCyclesPass : impl::PrintCyclesBase<PrintCyclesPass> {
     auto columns =
         analysis::planStationary(analysis::productShape(conv), machine);
     if (analysis::hasStreamedWeights(conv)) {
-      const analysis::EncodedWeights weights(conv);
+      const analysis::WeightPattern weights(conv);
       analysis::dropZeroTiles(columns, conv, weights);
       analysis::markChosenPatterns(columns, conv, weights, machine);
     }

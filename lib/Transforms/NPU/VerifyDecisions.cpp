@@ -6,8 +6,8 @@
 // generation ask before they read a decision, so that a module from a file
 // cannot lead them where no pass would.
 
-#include "ashlar/Analysis/Array/EncodedWeights.h"
 #include "ashlar/Analysis/Array/StationaryPlan.h"
+#include "ashlar/Analysis/Array/WeightPattern.h"
 #include "ashlar/Analysis/Layout/MapForm.h"
 #include "ashlar/Analysis/Layout/MoveView.h"
 #include "ashlar/Analysis/Module/NodeNames.h"

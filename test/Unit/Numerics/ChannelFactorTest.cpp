@@ -6,11 +6,13 @@
 #include "ashlar/Numerics/ChannelFactor.h"
 #include "ashlar/Numerics/Bound.h"
 #include "ashlar/Numerics/Encode.h"
+#include "ashlar/Numerics/Kernels.h"
 
 #include "gtest/gtest.h"
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <limits>
 #include <random>
 #include <vector>
@@ -85,6 +87,44 @@ TEST(ChannelFactor, predictsWhatTheEncoderDoes) {
           EXPECT_NEAR(channel.errorWith(factor), expected, tolerance * expected)
               << toString(format) << " rows of " << rowLength << " times "
               << factor;
+        }
+      }
+}
+
+/// The choice must not depend on the host.
+TEST(ChannelFactor, hasTheSameSumsWithEveryKernel) {
+  std::mt19937 random(23);
+  for (size_t rowLength : {1, 3, 8, 15, 16, 23, 40})
+    for (int block : {8, 16, BlockFormat::kAxis})
+      for (int range : {1, 7}) {
+        const size_t length = block > 0 ? block : rowLength;
+        std::vector<float> values = drawChannel(random, rowLength * 5, length);
+        std::vector<float> tops;
+        for (size_t row = 0; row < values.size(); row += rowLength)
+          for (size_t at = row; at < row + rowLength; at += length) {
+            float most = 0;
+            for (size_t i = at; i < std::min(at + length, row + rowLength); ++i)
+              most = std::max(most, std::fabs(values[i]));
+            tops.push_back(most);
+          }
+        const WeightBlocks blocks{values.data(),
+                                  5,
+                                  rowLength,
+                                  length,
+                                  tops.data(),
+                                  *std::max_element(tops.begin(), tops.end()),
+                                  8,
+                                  range};
+        for (float factor : {1.0f, 1.25f, 1.9375f}) {
+          RoundingErrors wanted;
+          scalarKernels().roundingErrors(blocks, factor, &wanted);
+          for (const KernelTable *table : availableKernels()) {
+            RoundingErrors errors;
+            table->roundingErrors(blocks, factor, &errors);
+            EXPECT_EQ(std::memcmp(&errors, &wanted, sizeof(errors)), 0)
+                << table->name.str() << " rows of " << rowLength
+                << " blocks of " << block << " times " << factor;
+          }
         }
       }
 }

@@ -36,7 +36,7 @@ llvm::Expected<HostTensor> readTensorFile(llvm::StringRef path,
   if (!elements)
     return elements.takeError();
   auto type = llvm::cast<mlir::RankedTensorType>(elements->getType());
-  std::vector<char> storage;
+  nn::ElementStorage storage;
   auto raw = nn::rawElements(*elements, storage);
   HostTensor tensor;
   tensor.type = *nn::toElementType(type.getElementType());

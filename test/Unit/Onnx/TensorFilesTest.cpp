@@ -17,6 +17,7 @@
 
 #include <cstdio>
 #include <cstring>
+#include <limits>
 #include <string>
 #include <unistd.h>
 
@@ -149,11 +150,68 @@ TEST_F(TensorFilesTest, ExternalDataIsReadWhenItIsAsked) {
   auto columns = nn::scaledElements(scaled, {1, 2, 3, 4, 5}, 1, "columns");
   for (size_t i = 0; i < kCount; ++i)
     wanted[i] *= static_cast<float>(1 + i % 5);
-  std::vector<char> storage;
+  nn::ElementStorage storage;
   auto raw = nn::rawElements(columns, storage);
   ASSERT_TRUE(raw);
   EXPECT_EQ(std::memcmp(raw->data(), wanted.data(), raw->size()), 0);
   EXPECT_FALSE(llvm::errorToBool(deferred.runChecks()));
+}
+
+/// A part has the bytes that the whole has there, wherever runs of a factor
+/// begin; factors that binary32 does not have round once.
+TEST_F(TensorFilesTest, PartsOfScaledConstants) {
+  onnx::TensorProto tensor = external();
+  TensorFiles files(folder);
+  nn::DeferredElements::of(&context).setEnabled(true);
+  auto elements =
+      llvm::cantFail(convertTensor(tensor, files, "w", 1 << 28, &context));
+  for (int64_t run : {1, 3, 64})
+    for (double factor : {0.75, 1.0 / 3}) {
+      auto scaled = nn::scaledElements(elements, {factor, 2, 5}, run, "scaled");
+      const std::vector<float> whole = nn::floatElements(scaled);
+      const double factors[] = {factor, 2, 5};
+      for (size_t i = 0; i < kCount; ++i)
+        ASSERT_EQ(whole[i],
+                  static_cast<float>(values[i] * factors[i / run % 3]))
+            << i;
+      for (size_t first : {size_t(0), size_t(1), size_t(100), kCount - 7}) {
+        std::vector<float> part(7);
+        ASSERT_TRUE(nn::copyPart(
+            scaled, first * sizeof(float),
+            {reinterpret_cast<char *>(part.data()), 7 * sizeof(float)}));
+        EXPECT_EQ(llvm::ArrayRef(part), llvm::ArrayRef(whole).slice(first, 7))
+            << run << " " << first;
+      }
+    }
+}
+
+TEST_F(TensorFilesTest, FactsOfConstants) {
+  auto type =
+      mlir::RankedTensorType::get({1 << 15}, mlir::Float32Type::get(&context));
+  auto factsWith = [&](float odd) {
+    std::vector<float> numbers(1 << 15, 1.5f);
+    numbers[12345] = odd;
+    return *nn::factsOf(nn::makeElements(
+        type,
+        std::string(reinterpret_cast<const char *>(numbers.data()),
+                    numbers.size() * sizeof(float)),
+        "facts"));
+  };
+  EXPECT_FALSE(factsWith(1).hasZeros);
+  EXPECT_TRUE(factsWith(0.0f).hasZeros);
+  EXPECT_TRUE(factsWith(-0.0f).hasZeros);
+  EXPECT_FALSE(factsWith(0x1p-149f).hasZeros);
+  EXPECT_TRUE(factsWith(-0.0f).isFinite);
+  EXPECT_FALSE(factsWith(std::numeric_limits<float>::infinity()).isFinite);
+  EXPECT_FALSE(factsWith(std::numeric_limits<float>::quiet_NaN()).isFinite);
+  auto splatOf = [&](float value) {
+    return llvm::cast<mlir::ElementsAttr>(
+        mlir::DenseElementsAttr::get(type, value));
+  };
+  EXPECT_TRUE(nn::factsOf(splatOf(0))->hasZeros);
+  std::vector<char> part(5);
+  ASSERT_TRUE(nn::copyPart(splatOf(1), 2, part));
+  EXPECT_EQ(part, (std::vector<char>{char(0x80), 0x3f, 0, 0, char(0x80)}));
 }
 
 TEST_F(TensorFilesTest, FileThatBecameShorter) {
@@ -167,7 +225,7 @@ TEST_F(TensorFilesTest, FileThatBecameShorter) {
   llvm::sys::path::append(path, "weights");
   ASSERT_EQ(::truncate(path.c_str(), 100), 0);
   EXPECT_TRUE(nn::floatElements(elements).empty());
-  std::vector<char> storage;
+  nn::ElementStorage storage;
   EXPECT_FALSE(nn::rawElements(elements, storage));
   llvm::Error error = deferred.runChecks();
   EXPECT_EQ(support::classify(error), ErrorClass::Malformed);

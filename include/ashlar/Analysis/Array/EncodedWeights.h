@@ -6,6 +6,7 @@
 #ifndef ASHLAR_ANALYSIS_ARRAY_ENCODEDWEIGHTS_H
 #define ASHLAR_ANALYSIS_ARRAY_ENCODEDWEIGHTS_H
 
+#include "ashlar/Support/RawVector.h"
 #include "mlir/IR/Operation.h"
 #include "llvm/ADT/ArrayRef.h"
 #include <cstdint>
@@ -30,10 +31,11 @@ public:
   int8_t cell(int64_t output, int64_t tap, int64_t channel) const {
     return cells[(output * taps + tap) * blocks + channel / blockLength];
   }
-  /// Non-zero coefficients of an output over all taps, by channel of the group.
-  /// The first call counts all outputs and must not run concurrently with
-  /// another.
-  llvm::ArrayRef<uint32_t> nonZeros(int64_t output) const;
+  /// By output, tap and channel.
+  llvm::ArrayRef<int16_t> allMantissas() const { return mantissas; }
+  int64_t numOutputs() const { return static_cast<int64_t>(scales.size()); }
+  int64_t numTaps() const { return taps; }
+  int64_t numChannels() const { return channels; }
   /// Non-zero coefficients of all outputs.
   int64_t numNonZeros() const;
   /// Elements of the constant that are zero before they are encoded; nothing
@@ -66,11 +68,10 @@ private:
 
   int64_t taps = 1, channels = 1, blocks = 1, blockLength = 1;
   int mantissaBits = 8, range = 7;
-  std::vector<int16_t> mantissas;
+  support::RawVector<int16_t> mantissas;
   std::vector<int8_t> cells;
   std::vector<int32_t> scales;
   std::optional<int64_t> zerosBefore;
-  mutable std::vector<uint32_t> counts; ///< by output and channel
 };
 
 /// The f32 elements of the constant `value` (an nn.constant result).

@@ -11,17 +11,17 @@
 
 namespace ashlar::analysis {
 
-class EncodedWeights;
+class WeightPattern;
 
 /// Marks the tiles of a product whose encoded weights have the N:M pattern of
 /// \p machine, and returns their number; 0 if the machine has no pattern.
 int64_t markPatterns(std::vector<ColumnTile> &columns, mlir::Operation *op,
-                     const EncodedWeights &weights,
+                     const WeightPattern &weights,
                      const machine::Description &machine);
 
 /// Does the same if \p op uses the pattern, and nothing otherwise.
 int64_t markChosenPatterns(std::vector<ColumnTile> &columns,
-                           mlir::Operation *op, const EncodedWeights &weights,
+                           mlir::Operation *op, const WeightPattern &weights,
                            const machine::Description &machine);
 
 /// True if a product that may use the pattern does use it with its input folded

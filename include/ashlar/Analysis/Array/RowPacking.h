@@ -39,7 +39,7 @@ llvm::SmallVector<int64_t, 8> packableRows(npu::PeConvOp conv,
 PackingChoice choosePacking(npu::PeConvOp conv, const Lanes &lanes,
                             const machine::Description &machine,
                             const Lanes &result = Lanes(),
-                            const EncodedWeights *weights = nullptr);
+                            const WeightPattern *weights = nullptr);
 
 } // namespace ashlar::analysis
 

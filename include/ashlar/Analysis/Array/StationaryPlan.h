@@ -136,7 +136,7 @@ inline constexpr int64_t kMostTerms = 127;
 int64_t statedTerms(const ProductShape &product, const ColumnTile &column,
                     const StationaryTile &tile);
 
-class EncodedWeights;
+class WeightPattern;
 
 /// Cuts columns with more weights than a chunk of the product may have along
 /// the contraction axis, into nearly equal parts of at least one tile. Does
@@ -149,7 +149,7 @@ std::vector<ColumnTile> cutChunks(std::vector<ColumnTile> columns,
 /// zero, and returns their number. The first tile of a column stays if it would
 /// be left without any, because it starts the sums.
 int64_t dropZeroTiles(std::vector<ColumnTile> &columns, mlir::Operation *op,
-                      const EncodedWeights &weights);
+                      const WeightPattern &weights);
 
 /// True if the array may transpose the result of a product with stationary
 /// activations: the result is encoded in blocks along the output channels, no

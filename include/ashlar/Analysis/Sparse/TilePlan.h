@@ -11,12 +11,14 @@
 
 #include "ashlar/Analysis/Array/EncodedWeights.h"
 #include "ashlar/Analysis/Array/StationaryPlan.h"
+#include "ashlar/Analysis/Array/WeightPattern.h"
 #include "ashlar/Analysis/Sparse/DataProfile.h"
 #include "ashlar/Analysis/Sparse/KernelTurns.h"
 #include "ashlar/Machine/Cycles.h"
 #include "ashlar/Machine/ScatterCycles.h"
 #include "ashlar/Machine/TileGeometry.h"
 #include "ashlar/Partition/Partition.h"
+#include "ashlar/Support/Memo.h"
 
 #include <array>
 #include <memory>
@@ -91,6 +93,20 @@ struct DepthTaps {
   }
 };
 
+/// Channels of so many gaps or more hide how the channel before ended.
+inline constexpr uint64_t kLongChannel = 8;
+
+/// The kernels that have coefficients of a channel, channel by channel.
+struct ChannelShares {
+  std::vector<uint32_t> first; ///< By channel, and the end; empty: of none.
+  std::vector<KernelTurns::Share> all;
+
+  llvm::ArrayRef<KernelTurns::Share> of(size_t channel) const {
+    return llvm::ArrayRef(all).slice(first[channel],
+                                     first[channel + 1] - first[channel]);
+  }
+};
+
 /// A convolution as the sparse cluster sees it.
 struct TileProblem {
   /// Images, rows, columns of results; the planes of a map with depth are
@@ -119,9 +135,9 @@ struct TileProblem {
   std::vector<std::vector<uint32_t>> entries;
   /// The same, as far as cycles depend on which kernels have them.
   std::vector<std::vector<machine::ChannelCrowd>> crowds;
-  /// Kernels of each column and channel with their coefficients, where the
-  /// latency of sums requires it.
-  std::vector<std::vector<std::vector<KernelTurns::Share>>> shares;
+  /// By column: the kernels of short channels with their coefficients, where
+  /// the latency of sums requires it.
+  std::vector<ChannelShares> shares;
   /// Zeros of the data are omitted too.
   std::optional<ScatterProblem> scatter;
   /// Coefficients that are zero are issued: all of them count as entries.
@@ -165,13 +181,16 @@ DepthTaps depthTaps(mlir::Operation *op, const machine::Description &machine);
 /// The weights of a convolution as the sparse cluster reads them.
 EncodedWeights tileWeights(mlir::Operation *op,
                            const machine::Description &machine);
+/// Which of them are not zero.
+WeightPattern tilePattern(mlir::Operation *op,
+                          const machine::Description &machine);
 
 /// The problem of a convolution, `npu.pe.conv` or `npu.tcu.conv`, with its
 /// tileWeights(), for results of `extent` (batch, spatial dimensions). The
 /// results of a drain are split over `parts` groups of units, or as many as
 /// divide them (0: as the operation says). Zeros are issued if `issuesZeros` or
 /// the operation says so.
-TileProblem tileProblem(mlir::Operation *op, const EncodedWeights &weights,
+TileProblem tileProblem(mlir::Operation *op, const WeightPattern &weights,
                         llvm::ArrayRef<int64_t> extent,
                         const machine::Description &machine, int64_t parts = 0,
                         bool issuesZeros = false);
@@ -183,7 +202,7 @@ HandOver handOverOf(mlir::Operation *op, llvm::StringRef binding,
 
 /// Makes a problem one of scatter mode.
 void addScatter(TileProblem &problem, mlir::Operation *op,
-                const EncodedWeights &weights, DataProfile data,
+                const WeightPattern &weights, DataProfile data,
                 const CutOptions &cut, const machine::Description &machine);
 
 /// Rows of `rowBytes` bytes each that one tcc.nnz counts: the passes over a
@@ -196,7 +215,7 @@ npu::ScatterAttr scatterAttr(const DataProfile &data, const CutOptions &cut,
 
 /// addScatter() as the scatter mode of `op` says, if it has one.
 void addScatterOf(TileProblem &problem, mlir::Operation *op,
-                  const EncodedWeights &weights,
+                  const WeightPattern &weights,
                   const machine::Description &machine);
 
 /// Columns that run at the same time, one for each group of units.
@@ -383,15 +402,29 @@ constexpr int64_t kInitialSumBytes = 8;
 bool kernelsAlternate(const TileProblem &problem, const TilePlan &plan,
                       const machine::Description &machine);
 
-/// The plan with the fewest predicted cycles in a network, fewer than `limit`;
-/// nothing if no tile fits.
-std::optional<TilePlan> planTiles(const TileProblem &problem,
-                                  const machine::Description &machine,
-                                  int64_t limit = INT64_MAX);
+/// The plans of a problem. They are remembered by everything that the problem
+/// and the machine say, which is read once.
+class TilePlans {
+public:
+  TilePlans(const TileProblem &problem, const machine::Description &machine);
+
+  /// The plan with the fewest predicted cycles in a network, fewer than
+  /// `limit`; nothing if no tile fits.
+  std::optional<TilePlan> best(int64_t limit = INT64_MAX) const;
+  /// Predicted cycles of the same cluster without skipping: of this plan if its
+  /// weight memory holds the dense streams, else of the best one; 0 if none
+  /// does.
+  int64_t unskippedCycles(const TilePlan &plan) const;
+
+private:
+  const TileProblem &problem;
+  const machine::Description &machine;
+  support::ArgumentDigest::Number arguments;
+};
 
 /// Cycles that the products of a convolution take at least in tile mode,
 /// whatever the plan: all multipliers of the cluster busy in every cycle.
-int64_t leastTileCycles(npu::PeConvOp conv, const EncodedWeights &weights,
+int64_t leastTileCycles(npu::PeConvOp conv, const WeightPattern &weights,
                         const machine::Description &machine);
 
 /// The cuts of a plan in scatter mode for reports: how they were found, how
@@ -399,11 +432,6 @@ int64_t leastTileCycles(npu::PeConvOp conv, const EncodedWeights &weights,
 mlir::DictionaryAttr cutsAttr(const TilePlan &plan, const DataProfile &data,
                               const CutOptions &cut, bool drained,
                               mlir::MLIRContext *context);
-
-/// Predicted cycles of the same cluster without skipping: of this plan if its
-/// weight memory holds the dense streams, else of the best one; 0 if none does.
-int64_t unskippedCycles(const TileProblem &problem, const TilePlan &plan,
-                        const machine::Description &machine);
 
 } // namespace ashlar::analysis
 

@@ -83,7 +83,6 @@ def LowerComposites : NNPass<"ashlar-nn-lower-composites"> {
     | where | prelu, add and neg; for booleans and, or |
     | mod with fmod | remainder of the magnitudes times a sign; for integers dividend minus quotient times divisor |
     | max_pool with at least four times as many taps as the sum of its extents | one max_pool per dimension |
-    | concat with empty operands | concat of the others |
     | convolution with a bias that is not constant | convolution and add |
 
     Reductions, softmax and log_softmax have to fit the vector unit:

@@ -24,8 +24,9 @@ struct FileRange {
   std::shared_ptr<const support::StableFile> file;
   uint64_t offset = 0, bytes = 0;
 
-  bool read(llvm::MutableArrayRef<char> to) const {
-    return file->read(offset, to);
+  /// Bytes of the range from \p first on.
+  bool read(llvm::MutableArrayRef<char> to, uint64_t first = 0) const {
+    return file->read(offset + first, to);
   }
 };
 

@@ -57,9 +57,12 @@ std::optional<ProductWeights> ProductWeights::of(Operation *op) {
 /// Looks at one weight of each output and each input first: none is zero in
 /// most networks, and then all channels have a reader.
 void ProductWeights::find() {
-  std::vector<char> storage;
-  std::optional<llvm::ArrayRef<char>> bytes =
-      rawElements(constantOp(w).getValue(), storage);
+  const ElementsAttr elements = constantOp(w).getValue();
+  if (std::optional<ElementFacts> facts = factsOf(elements);
+      facts && !facts->hasZeros)
+    return;
+  ElementStorage storage;
+  std::optional<llvm::ArrayRef<char>> bytes = rawElements(elements, storage);
   if (!bytes)
     return;
   Type element = typeOf(w).getElementType();
@@ -86,7 +89,7 @@ void ProductWeights::find() {
 
 /// All elements of a constant in their order; empty if they cannot be read.
 static std::vector<double> numbersOf(Value constant) {
-  std::vector<char> storage;
+  ElementStorage storage;
   auto bytes = rawElements(constantOp(constant).getValue(), storage);
   std::vector<double> result;
   if (!bytes)

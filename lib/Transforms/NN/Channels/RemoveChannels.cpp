@@ -31,7 +31,7 @@ namespace {
 Value gatherConstant(OpBuilder &builder, Value constant, int64_t axis,
                      llvm::ArrayRef<int64_t> indices) {
   RankedTensorType type = typeOf(constant);
-  std::vector<char> storage;
+  ElementStorage storage;
   std::optional<llvm::ArrayRef<char>> bytes =
       rawElements(constantOp(constant).getValue(), storage);
   if (!bytes)

@@ -89,7 +89,10 @@ bool mayFold(Value x) {
 
 /// What making `x`, if a move makes it, takes less in the best lane fold than
 /// as it is: few channels fill more lanes, pixels are copied one by one.
-static int64_t gainOfFold(Value x, const machine::Description &machine) {
+int64_t Chooser::gainOfFold(Value x) {
+  auto [known, added] = foldGains.try_emplace(x, 0);
+  if (!added)
+    return known->second;
   auto shape = shapeOf(x);
   const int64_t plain = analysis::makingCycles(x, analysis::Lanes(), machine);
   int64_t folded = plain == 0 ? 0 : INT64_MAX;
@@ -97,7 +100,7 @@ static int64_t gainOfFold(Value x, const machine::Description &machine) {
     for (const analysis::Lanes &fold :
          analysis::laneFolds(shape[1], shape.back(), machine))
       folded = std::min(folded, analysis::makingCycles(x, fold, machine));
-  return folded == INT64_MAX ? 0 : plain - folded;
+  return known->second = folded == INT64_MAX ? 0 : plain - folded;
 }
 
 /// Cycles of scatter mode follow from the data: not by an estimate alone.
@@ -115,7 +118,7 @@ bool Chooser::mayScatter(const Candidate &candidate) const {
 /// drain, where they are better than those so far;
 /// nothing if they cannot be split into so many.
 void Chooser::planParts(Candidate &candidate,
-                        const analysis::EncodedWeights &weights,
+                        const analysis::WeightPattern &weights,
                         int64_t parts) const {
   PeConvOp conv = candidate.conv;
   auto out = shapeOf(conv.getY());
@@ -136,7 +139,8 @@ void Chooser::planParts(Candidate &candidate,
       return cuts ? plan.isCut() : plan.turns > 1;
     };
     int64_t limit = best.plan && !forced ? best.plan->inNetwork() : INT64_MAX;
-    auto plan = analysis::planTiles(problem, machine, limit);
+    const analysis::TilePlans plans(problem, machine);
+    auto plan = plans.best(limit);
     if (!plan)
       return;
     if (best.plan && forced) {
@@ -147,7 +151,7 @@ void Chooser::planParts(Candidate &candidate,
     }
     best.plan = plan;
     best.parts = parts;
-    best.unskipped = analysis::unskippedCycles(problem, *plan, machine);
+    best.unskipped = plans.unskippedCycles(*plan);
   };
   if (policy.mode != "scatter")
     improve(candidate.tile, false);
@@ -163,7 +167,7 @@ void Chooser::planParts(Candidate &candidate,
 /// The best plans over the numbers of groups of units that the results of a
 /// drain are split over: more groups occupy more units where maps are small.
 void Chooser::planSparse(Candidate &candidate,
-                         const analysis::EncodedWeights &weights) const {
+                         const analysis::WeightPattern &weights) const {
   // Where the multipliers alone take too long, no plan has to be searched.
   if (policy.mode == "auto" && policy.rule == partition::Rule::Cost &&
       !mayScatter(candidate)) {
@@ -206,7 +210,7 @@ int64_t Chooser::weightCycles(PeConvOp conv, double kept) const {
 /// The array, with `fetch` cycles of DRAM for the weights of one row of results
 /// at a time, and `weights` if they are constants.
 void Chooser::predictDense(Candidate &candidate, int64_t fetch,
-                           const analysis::EncodedWeights *weights) const {
+                           const analysis::WeightPattern *weights) const {
   PeConvOp conv = candidate.conv;
   const int64_t fill = static_cast<int64_t>(
       machine.pe.rows + machine.pe.columns + machine.act.latency);
@@ -268,7 +272,7 @@ void Chooser::predict(PeConvOp conv) {
       analysis::planStationary(analysis::productShape(conv), machine);
   int64_t fetch = 0;
   if (analysis::hasStreamedWeights(conv)) {
-    analysis::EncodedWeights weights(conv);
+    analysis::WeightPattern weights(conv);
     for (const auto &column : columns)
       candidate.tiles += static_cast<int64_t>(column.tiles.size());
     // Tiles of zeros are omitted from the array's work too.
@@ -282,7 +286,7 @@ void Chooser::predict(PeConvOp conv) {
     if (candidate.obstacle.empty() && policy.mode != "off") {
       // The array's come from the model; the cluster's have a depth unfolded.
       if (conv.getStrides().size() > 2)
-        weights = analysis::tileWeights(conv, machine);
+        weights = analysis::tilePattern(conv, machine);
       planSparse(candidate, weights);
     }
   } else {
@@ -359,7 +363,7 @@ void Chooser::decideGroup(llvm::ArrayRef<size_t> group) {
     return;
   if (llvm::any_of(group, [&](size_t i) { return candidates[i].pulled; }))
     return;
-  plain += gainOfFold(x, machine);
+  plain += gainOfFold(x);
   if (folded > plain)
     return;
   for (size_t i : group)

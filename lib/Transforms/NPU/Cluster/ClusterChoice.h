@@ -105,16 +105,17 @@ public:
 
 private:
   void predictDense(Candidate &candidate, int64_t fetch,
-                    const analysis::EncodedWeights *weights) const;
+                    const analysis::WeightPattern *weights) const;
   int64_t weightCycles(PeConvOp conv, double kept) const;
   void planSparse(Candidate &candidate,
-                  const analysis::EncodedWeights &weights) const;
-  void planParts(Candidate &candidate, const analysis::EncodedWeights &weights,
+                  const analysis::WeightPattern &weights) const;
+  void planParts(Candidate &candidate, const analysis::WeightPattern &weights,
                  int64_t parts) const;
   bool mayScatter(const Candidate &candidate) const;
   void decideAlone();
   bool tryNetwork(size_t number, bool Candidate::*where, int64_t margin,
                   const NetworkTime &network, int64_t &least);
+  int64_t gainOfFold(mlir::Value x);
   bool hasSparseSibling(const Candidate &candidate) const;
   bool goesSparse(const Candidate &candidate) const;
   void decideGroup(llvm::ArrayRef<size_t> group);
@@ -128,6 +129,7 @@ private:
   const machine::Description &machine;
   const Policy &policy;
   llvm::DenseMap<mlir::Operation *, size_t> numbers; ///< Of candidates.
+  llvm::DenseMap<mlir::Value, int64_t> foldGains;    ///< Known ones.
 };
 
 } // namespace ashlar::npu

@@ -40,22 +40,22 @@ struct DescribeClustersPass : impl::DescribeClustersBase<DescribeClustersPass> {
         tile.size() != static_cast<int64_t>(shape.size()) ||
         llvm::any_of(tile.asArrayRef(), [](int64_t size) { return size < 1; }))
       return;
-    const analysis::EncodedWeights weights =
-        analysis::tileWeights(conv, machine);
+    const analysis::WeightPattern weights =
+        analysis::tilePattern(conv, machine);
     analysis::Shape extent{tile[0]};
     extent.append(tile.asArrayRef().begin() + 2, tile.asArrayRef().end());
     analysis::TileProblem problem =
         analysis::tileProblem(conv, weights, extent, machine);
-    auto plan = analysis::planTiles(problem, machine);
+    const analysis::TilePlans plans(problem, machine);
+    auto plan = plans.best();
     if (!plan) // emission says so
       return;
     int64_t tiles = 1;
     for (auto [all, size] : llvm::zip(shape, tile.asArrayRef()))
       tiles *= llvm::divideCeilSigned(all, size);
     NamedAttrList entries(decision);
-    describe(entries,
-             {*plan, analysis::unskippedCycles(problem, *plan, machine),
-              analysis::mostParts(problem), tiles, plan->scatter});
+    describe(entries, {*plan, plans.unskippedCycles(*plan),
+                       analysis::mostParts(problem), tiles, plan->scatter});
     entries.erase("cuts");
     if (problem.scatter)
       entries.set("cuts",
