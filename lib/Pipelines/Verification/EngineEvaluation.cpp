@@ -191,8 +191,9 @@ private:
     StringRef name = op.getOp();
     if (op.getScale() || op.getBias())
       return bfp::AffineOp::create(builder, loc, type, inputs[0], op.getScale(),
-                                   op.getBias(), name, op.getAlpha(),
-                                   op.getBeta());
+                                   op.getBias(),
+                                   inputs.size() > 1 ? inputs[1] : Value(),
+                                   name, op.getAlpha(), op.getBeta());
     if (name == "copy")
       return nn::CastOp::create(builder, loc, type, inputs[0]);
     if (inputs.size() == 1) {
@@ -229,7 +230,8 @@ private:
                                    op.getPads(), op.getDilations());
     return nn::AvgPoolOp::create(builder, loc, type, op.getX(), op.getKernel(),
                                  op.getStrides(), op.getPads(),
-                                 op.getDilations(), op.getCountIncludePad());
+                                 op.getDilations(), op.getCountIncludePad(),
+                                 op.getKind() == "sum");
   }
 
   Operation *reduction(npu::VecReduceOp op) {

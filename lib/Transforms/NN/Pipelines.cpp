@@ -103,6 +103,7 @@ void nn::buildFoldPipeline(OpPassManager &module, const FoldOptions &options) {
   bands.dramBytes = options.dramBytes;
   bands.dramPercent = options.dramPercent;
   bands.handOver = options.handOver;
+  bands.vectorLatency = options.vectorLatency;
   manager.addPass(createBandChains(bands));
   // Before folds, which tie channels to columns.
   OrderChannelsOptions order;

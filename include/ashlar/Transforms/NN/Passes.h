@@ -68,6 +68,7 @@ struct FoldOptions {
   int64_t dramLatency = 200;
   /// Cycles until what a stage of a chain in bands makes reaches the next one.
   int64_t handOver = 592;
+  int64_t vectorLatency = 32; ///< Both on the vector unit.
   /// Cycles of an encode of one position of all partitions, and of a drain of
   /// one position of all columns.
   int64_t encodeCycles = 2, drainCycles = 1;

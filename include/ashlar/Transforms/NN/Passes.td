@@ -17,18 +17,16 @@ def BandChains : NNPass<"ashlar-nn-band-chains"> {
   let summary = "compute chains that change layout band by band of rows";
   let description = [{
     In a chain of element-wise operations and pools that work in different
-    layouts (a pool over channels, as in a local response normalisation, has
-    positions in the partition dimension, its neighbours have channels), the
-    vector unit and the copies that change layouts alternate, and every
-    intermediate result is a whole feature map of floats. If fewer cycles are
-    predicted, each band of rows gets a chain of its own, between slices of the
-    operands and a concat: one band is computed while another changes its
-    layout, and the intermediate results of a band stay in the state buffer.
-    Every element is computed as before.
+    layouts (a maximum over channels has positions in the partition dimension)
+    the vector unit and copies between layouts alternate, and results are whole
+    feature maps of floats. Sums over channels keep the layout, but not less
+    memory. If fewer cycles are predicted, each band of rows gets a chain of its
+    own, between slices and a concat: one band is computed while another is
+    loaded or changes its layout, and its results stay in the state buffer.
+    Functions that the drain of a product applies are left there.
 
-    The number of rows in a band is the one with the fewest predicted cycles:
-    short bands overlap better, long ones fill partitions better. The decision
-    is an attribute of the concat.
+    Bands have the number of rows with the fewest predicted cycles: short ones
+    overlap better, long ones fill partitions. The concat has the decision.
   }];
   let options = [
     Option<"partitions", "partitions", "int64_t", "128",
@@ -46,7 +44,9 @@ def BandChains : NNPass<"ashlar-nn-band-chains"> {
     Option<"dramPercent", "dram-percent", "int64_t", "100",
            "percent of them that DRAM reaches">,
     Option<"handOver", "hand-over", "int64_t", "592",
-           "cycles until what a stage makes reaches the next one">
+           "cycles until what a stage makes reaches the next one">,
+    Option<"vectorLatency", "vector-latency", "int64_t", "32",
+           "the same where both are on the vector unit">
   ];
   let statistics = [
     Statistic<"numChains", "chains", "chains computed in bands">
