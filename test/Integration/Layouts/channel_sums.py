@@ -41,7 +41,7 @@ class Network:
         self.nodes, self.constants = [], []
         self.channels = source.choice([1, 3, 24, 64, 96, 130, 192, 260])
         self.extents = [source.randint(2, 9), source.randint(2, 9)]
-        self.normalises = source.random() < 0.6
+        self.normalises = source.random() < 0.5
 
     def constant(self, array):
         name = f"c{len(self.constants)}"
@@ -71,24 +71,26 @@ class Network:
         source = self.source
         kernel, dilation = source.randint(2, 5), source.choice([1, 1, 2])
         reach = (kernel - 1) * dilation
-        before = source.choice([reach // 2, source.randint(0, reach)])
+        before = source.choice([reach - reach // 2, source.randint(0, reach)])
         before = min(before, kernel - 1)  # pads are smaller than kernels
         after = min(reach - before, kernel - 1)
         spatial = self.extents[0] * self.extents[1]
         if self.channels + before + after <= reach:
             return value
+        # Made by the vector unit, with channels across partitions: also -0.
+        value = self.node("Neg", [value])
         shape = np.array([1, 1, self.channels, spatial])
         value = self.node("Reshape", [value, self.constant(shape)])
         value = self.node("AveragePool", [value], kernel_shape=[kernel, 1],
                           dilations=[dilation, 1], pads=[before, 0, after, 0],
-                          count_include_pad=source.choice([1, 1, 0]))
+                          count_include_pad=source.choice([1, 1, 1, 0]))
         channels = self.channels + before + after - reach
         self.channels = channels
         shape = np.array([1, channels, *self.extents])
         return self.node("Reshape", [value, self.constant(shape)])
 
     def save(self, folder):
-        source, plain = self.source, self.source.random() < 0.4
+        source, plain = self.source, self.source.random() < 0.5
         inputs = self.channels if plain else 3
         extents = [1, inputs, *self.extents]
         value = "x" if plain else self.convolve("x", 3, self.channels)
@@ -107,7 +109,8 @@ class Network:
         path = os.path.join(folder, "model.onnx")
         onnx.save(onnx.shape_inference.infer_shapes(model), path)
         x = self.rng.standard_normal(extents).astype(np.float32)
-        x[self.rng.random(extents) < 0.3] = -0.0
+        x[self.rng.random(extents) < 0.5] = 0
+        x[self.rng.random(extents) < 0.2] = -0.0
         np.savez(os.path.join(folder, "in.npz"), x=x)
         return path
 
