@@ -235,8 +235,8 @@ def FuseAffine : Pass<"ashlar-bfp-fuse-affine", "::mlir::ModuleOp"> {
   let summary = "Fuse a scale, a bias and a function into one pass";
   let description = [{
     A product with numbers along one axis at most, a sum with such numbers, and
-    a unary function, in this order, each the only reader of the one before,
-    become one `bfp.affine`; two of the three are enough. The numbers are
+    a unary function or a power, in this order, each the only reader of the one
+    before, become one `bfp.affine`; two of the three are enough. The numbers are
     constants or vary along fewer axes than the result. All are of
     binary32, so no rounding is omitted: the bits are equal, without the tensors
     between them. Runs after products have absorbed their
