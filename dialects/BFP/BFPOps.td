@@ -220,7 +220,8 @@ def BFP_AffineOp : BFP_Op<"affine", [AttrSizedOperandSegments]> {
     * affine_c2: scale and bias are f32, broadcast to the result's shape as numpy
       does, and vary along one axis at most;
     * affine_c3: there is a scale or a bias;
-    * affine_c4: function is a unary function of docs/Numerics.md.
+    * affine_c4: function is a unary function of docs/Numerics.md, or `pow` of
+      an `exponent`, which broadcasts to the result's shape as numpy does.
 
     ```mlir
     %r = bfp.affine "relu"(%x scale %s bias %t)
@@ -229,12 +230,14 @@ def BFP_AffineOp : BFP_Op<"affine", [AttrSizedOperandSegments]> {
   }];
   let arguments = (ins BFP_StorageTensor:$x,
       Optional<BFP_TensorOf<[F32]>>:$scale, Optional<BFP_TensorOf<[F32]>>:$bias,
+      Optional<BFP_TensorOf<[F32]>>:$exponent,
       DefaultValuedStrAttr<StrAttr, "copy">:$function,
       DefaultValuedAttr<F32Attr, "0.0f">:$alpha,
       DefaultValuedAttr<F32Attr, "0.0f">:$beta);
   let results = (outs BFP_StorageTensor:$output);
   let assemblyFormat = [{
-    $function `(` $x (`scale` $scale^)? (`bias` $bias^)? `)` attr-dict `:`
+    $function `(` $x (`scale` $scale^)? (`bias` $bias^)?
+    (`exponent` $exponent^)? `)` attr-dict `:`
     functional-type(operands, results)
   }];
   let hasVerifier = 1;

@@ -250,9 +250,16 @@ LogicalResult AffineOp::verify() {
   }
   if (!getScale() && !getBias()) // affine_c3
     return emitOpError("expected a scale or a bias");
-  if (!isEpilogueFunction(getFunction())) // affine_c4
+  if (getExponent()) {
+    if (getFunction() != "pow") // affine_c4
+      return emitOpError("expected no exponent of '") << getFunction() << "'";
+    if (llvm::Error error =
+            nn::checkBroadcastTo(shapeOf(getExponent()), shapeOf(getOutput())))
+      return emitOpError() << llvm::toString(std::move(error));
+  } else if (!isEpilogueFunction(getFunction())) { // affine_c4
     return emitOpError("expected a unary function of docs/Numerics.md, found '")
            << getFunction() << "'";
+  }
   return success();
 }
 

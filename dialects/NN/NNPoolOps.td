@@ -38,12 +38,14 @@ def NN_MaxPoolOp : NN_PoolOp<"max_pool"> {
 }
 
 def NN_AvgPoolOp : NN_PoolOp<"avg_pool",
-    (ins DefaultValuedAttr<BoolAttr, "false">:$count_include_pad)> {
-  let summary = "mean of each window";
+    (ins DefaultValuedAttr<BoolAttr, "false">:$count_include_pad,
+         DefaultValuedAttr<BoolAttr, "false">:$sums)> {
+  let summary = "mean or sum of each window";
   let description = [{
     The sum over the window's positions inside `x` divided by the number of
     positions inside `x` or, with `count_include_pad`, inside `x` extended by
-    `pads`. Positions beyond the pads (a ceil-mode overhang) never count.
+    `pads`. Positions beyond the pads (a ceil-mode overhang) never count. With
+    `sums` nothing is divided.
 
     Constraints:
     - avg_pool_c1: as max_pool_c1.

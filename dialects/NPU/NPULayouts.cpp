@@ -178,6 +178,41 @@ std::string PeMatmulOp::refuseResult(const Layout &layout) {
                                          : refuseProductResult(layout);
 }
 
+/// Taps of windows along partitions at most: each is an instruction.
+static constexpr int64_t kMostTapsAcross = 32;
+
+bool VecPoolOp::reducesAlong(int64_t axis) {
+  const int64_t s = axis - static_cast<int64_t>(getY().getType().getRank() -
+                                                getKernel().size());
+  return s >= 0 && getKernel()[s] > 1;
+}
+
+bool VecPoolOp::worksAcross(int64_t axis) {
+  llvm::ArrayRef<int64_t> x = getX().getType().getShape();
+  llvm::ArrayRef<int64_t> y = getY().getType().getShape();
+  const auto spatial = static_cast<int64_t>(getKernel().size());
+  const int64_t first = static_cast<int64_t>(y.size()) - spatial;
+  auto keeps = [&](int64_t other) {
+    const int64_t s = other - first;
+    return s < 0 || (getKernel()[s] == 1 && getStrides()[s] == 1 &&
+                     getPads()[s] == 0 && x[other] == y[other]);
+  };
+  if (keeps(axis))
+    return true;
+  for (int64_t other = first; other < first + spatial; ++other)
+    if (other != axis && !keeps(other))
+      return false;
+  const int64_t s = axis - first;
+  const bool alike =
+      getKind() == "sum" || (getKind() == "avg" && getCountIncludePad());
+  return alike && getStrides()[s] == 1 && x[axis] == y[axis] &&
+         getKernel()[s] <= kMostTapsAcross &&
+         getPads()[s] + getPads()[s + spatial] ==
+             (getKernel()[s] - 1) * getDilations()[s] &&
+         getX().getType().getElementType().isF32() &&
+         getY().getType().getElementType().isF32();
+}
+
 std::string VecReduceOp::refuseOperand(unsigned index, const Layout &layout) {
   (void)index;
   std::string why = refusePlain(layout);

@@ -248,14 +248,17 @@ def NPU_VecRequantiseOp
 
 def NPU_VecPoolOp : NPU_Op<"vec.pool", [Pure, NPU_VectorEngine,
                                         NPU_OwnWorkAxis, NPU_LayoutInterface]> {
-  let summary = "windowed maximum or average on the vector unit";
+  let summary = "windowed maximum, average or sum on the vector unit";
   let description = [{
-    Window reduction over the last 1 to 3 axes; `kind` is `max` or `avg`.
+    Window reduction over the last 1 to 3 axes; `kind` is `max`, `avg` or `sum`.
     An average divides by the number of window positions inside the input, or
-    inside the padded input with `count_include_pad`.
+    inside the padded input with `count_include_pad`. Windows that all sum
+    the same number of neighbours along one axis alone may have that axis across
+    partitions (`worksAcross`): they are sums of the operand and of itself from
+    other partitions on.
 
     Constraints:
-    - npu_vec_pool_c1: `kind` is `max` or `avg`.
+    - npu_vec_pool_c1: `kind` is `max`, `avg` or `sum`.
     - npu_vec_pool_c2: kernel, strides, pads and dilations are those of a window
       over the last 1 to 3 axes (max_pool_c1).
     - npu_vec_pool_c3: the result's shape is that of the windows, rounded down
@@ -272,6 +275,13 @@ def NPU_VecPoolOp : NPU_Op<"vec.pool", [Pure, NPU_VectorEngine,
   let assemblyFormat =
     "$kind `(` $x `)` attr-dict `:` functional-type(operands, results)";
   let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    /// True if windows have one index of `axis` and keep it, or no axis but
+    /// this and are sums of as many floats each.
+    bool worksAcross(int64_t axis);
+    /// True if windows have several indices of `axis`.
+    bool reducesAlong(int64_t axis);
+  }];
 }
 
 def NPU_VecReduceOp

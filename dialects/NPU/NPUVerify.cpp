@@ -461,7 +461,8 @@ LogicalResult VecRequantiseOp::verify() { // npu_vec_requantise_c1
 LogicalResult VecPoolOp::verify() {
   if (failed(checkFull(*this)))
     return failure();
-  if (getKind() != "max" && getKind() != "avg") // npu_vec_pool_c1
+  if (getKind() != "max" && getKind() != "avg" &&
+      getKind() != "sum") // npu_vec_pool_c1
     return emitOpError() << "has the unknown kind '" << getKind() << "'";
   ArrayRef<int64_t> x = shapeOf(getX()), y = shapeOf(getY());
   size_t spatial = getKernel().size();

@@ -479,6 +479,12 @@ static uint64_t storeCycles(const Description &machine, VecStore store,
   return store == VecStore::Same ? 0 : mul(results, machine.vec.costCheap);
 }
 
+PoolKind ashlar::machine::poolKindOf(llvm::StringRef name) {
+  return name == "max"   ? PoolKind::Max
+         : name == "avg" ? PoolKind::Average
+                         : PoolKind::Sum;
+}
+
 PoolVisits ashlar::machine::vecPoolVisits(PoolKind kind,
                                           const PoolShape &shape) {
   const uint64_t outputs = product(shape.out);

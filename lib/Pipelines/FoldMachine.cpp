@@ -44,6 +44,7 @@ nn::FoldOptions pipelines::foldOptions(const machine::Description &machine,
       2 * static_cast<int64_t>(machine.vec.latency + machine.dma.setupCycles +
                                machine.dma.onchipLatency + machine.pe.rows +
                                machine.pe.columns + machine.act.latency);
+  fold.vectorLatency = static_cast<int64_t>(machine.vec.latency);
   fold.dramLatency = static_cast<int64_t>(machine.dram.latency);
   fold.encodeCycles = static_cast<int64_t>(
       machine::vecMap(machine, machine::VecCost::Cheap,

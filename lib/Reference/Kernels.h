@@ -46,7 +46,7 @@ Tensor evalIm2Col(const Tensor &x, const Window &window,
                   llvm::ArrayRef<int64_t> outShape);
 
 // Pooling and reductions (Reduction.cpp).
-enum class PoolKind { Max, Average, AverageIncludePad };
+enum class PoolKind { Max, Average, AverageIncludePad, Sum };
 Tensor evalPool(const Tensor &x, PoolKind kind, const Window &window,
                 llvm::ArrayRef<int64_t> outShape);
 /// Calls `reduce(values)` for every output element with the reduced values in

@@ -317,8 +317,9 @@ std::optional<Tensor> evalReduction(Operation *op, Operands operands) {
       })
       .Case([&](nn::AvgPoolOp p) {
         return evalPool(x,
-                        p.getCountIncludePad() ? PoolKind::AverageIncludePad
-                                               : PoolKind::Average,
+                        p.getSums()              ? PoolKind::Sum
+                        : p.getCountIncludePad() ? PoolKind::AverageIncludePad
+                                                 : PoolKind::Average,
                         windowOf(p), out);
       })
       .Case([&](nn::ReduceOp r) {

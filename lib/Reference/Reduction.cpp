@@ -70,6 +70,8 @@ void poolPlane(const T *plane, PoolKind kind, const Window &w, T *out) {
         });
         if (kind == PoolKind::AverageIncludePad)
           count = paddedCount(w, {od, oh, ow});
+        if (kind == PoolKind::Sum)
+          count = 1;
         *out++ = kind == PoolKind::Max ? best : (count ? sum / T(count) : T(0));
       }
 }

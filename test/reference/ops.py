@@ -161,7 +161,9 @@ def avg_pool(attrs, values, result):
             valid = shape.valid(tap, outputs)
             acc = np.where(valid, acc + shape.view(padded, tap, outputs), acc)
             count += shape.valid(tap, outputs, low, high)
-        return functions.canonical(acc / count.astype(F32))
+        if not attrs.get("sums"):
+            acc = acc / count.astype(F32)
+        return functions.canonical(acc)
 
 
 @evaluator("im2col")
@@ -249,6 +251,9 @@ def affine(attrs, values, result, function=None):
         v = v * values["scale"].numbers()
     if "bias" in values:
         v = v + values["bias"].numbers()
+    if "exponent" in values:
+        return functions.binary(function["name"], v,
+                                values["exponent"].numbers())
     return functions.unary(function["name"], v, float(function["alpha"]),
                            float(function["beta"]))
 

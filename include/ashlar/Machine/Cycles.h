@@ -438,6 +438,8 @@ struct PoolShape {
 };
 
 enum class PoolKind : uint8_t { Max, Average, Sum };
+/// The kind that npu.vec.pool calls so; sum unless it is max or avg.
+PoolKind poolKindOf(llvm::StringRef name);
 
 /// vec.pool. Sums and averages visit every window position (their order is
 /// fixed); a maximum is separable and takes the cheaper of the direct and the

@@ -145,6 +145,7 @@ private:
   int64_t map(npu::MapInterface map);
   int64_t stepwise(npu::MapInterface map);
   int64_t pool(npu::VecPoolOp pool);
+  int64_t sums(npu::VecPoolOp pool);
   int64_t poolPass(npu::VecPoolOp pool, const View &x, const View &y,
                    int64_t rows, int64_t channels) const;
   int64_t reduce(npu::VecReduceOp reduce);
@@ -268,7 +269,7 @@ int64_t VectorPredictor::poolPass(npu::VecPoolOp pool, const View &x,
       inst.srcStrideH, inst.dstStrideH);
   set(fields[2], inst.inW, inst.outW, inst.kW, inst.sW, inst.dW, inst.pW,
       inst.srcStrideW, inst.dstStrideW);
-  inst.kind = pool.getKind() == "max" ? isa::PoolKind::Max : isa::PoolKind::Avg;
+  inst.kind = static_cast<isa::PoolKind>(machine::poolKindOf(pool.getKind()));
   inst.srcType = static_cast<isa::ElemType>(x.type.isaType());
   inst.srcMantissa = x.type.encoded ? x.type.format.mantissa : 0;
   inst.dstType = static_cast<isa::ElemType>(y.type.isaType());
@@ -276,11 +277,9 @@ int64_t VectorPredictor::poolPass(npu::VecPoolOp pool, const View &x,
   inst.channels = static_cast<uint32_t>(channels);
   inst.srcOffset = x.base, inst.dstOffset = y.base;
   inst.srcTileStride = x.tileStride, inst.dstTileStride = y.tileStride;
-  machine::Timing timing = machine::vecPool(
-      machine,
-      inst.kind == isa::PoolKind::Max ? machine::PoolKind::Max
-                                      : machine::PoolKind::Average,
-      storeOf(x.type, y.type), inst.channels, shape);
+  machine::Timing timing =
+      machine::vecPool(machine, static_cast<machine::PoolKind>(inst.kind),
+                       storeOf(x.type, y.type), inst.channels, shape);
   if (machine.sb.banks > 0) {
     const isa::BankClaims claims = isa::bankClaims(inst, machine);
     timing = machine::withPorts(
@@ -289,9 +288,24 @@ int64_t VectorPredictor::poolPass(npu::VecPoolOp pool, const View &x,
   return static_cast<int64_t>(timing.issue);
 }
 
+/// Windows along partitions: an addition for each tap but the first.
+int64_t VectorPredictor::sums(npu::VecPoolOp pool) {
+  const View x = viewOf(pool.getX()), y = viewOf(pool.getY());
+  int64_t taps = 1;
+  for (int64_t tap : pool.getKernel())
+    taps *= tap;
+  int64_t cycles = (taps - 1) * mapCycles({x, y}, y, VecCost::Cheap,
+                                          VecStore::Same, machine);
+  if (pool.getKind() == "avg")
+    cycles += mapCycles({y}, y, classOf("div"), VecStore::Same, machine);
+  return cycles;
+}
+
 /// A map of few channels leaves lanes idle: parts of its rows go side by side
 /// where that takes fewer cycles, copies aside, which go on meanwhile.
 int64_t VectorPredictor::pool(npu::VecPoolOp pool) {
+  if (pool.reducesAlong(axis))
+    return sums(pool);
   const View x = viewOf(pool.getX()), y = viewOf(pool.getY());
   const size_t rowAxis = y.shape.size() - pool.getKernel().size();
   int64_t maps = 1; // the axes before the windows, but the partitions'

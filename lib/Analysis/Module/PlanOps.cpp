@@ -174,6 +174,8 @@ static bool describeMath(Operation *op, PlanOp &plan) {
           plan.roles.push_back("scale");
         if (affine.getBias())
           plan.roles.push_back("bias");
+        if (affine.getExponent())
+          plan.roles.push_back("exponent");
         plan.function = describeFunction(affine.getFunction(),
                                          affine.getAlpha(), affine.getBeta());
         return true;
@@ -195,6 +197,8 @@ static bool describeReduction(Operation *op, PlanOp &plan) {
       .Case([&](nn::AvgPoolOp pool) {
         plan.attrs["kernel"] = toJson(pool.getKernel());
         plan.attrs["count_include_pad"] = pool.getCountIncludePad();
+        if (pool.getSums())
+          plan.attrs["sums"] = true;
         addWindow(plan, pool);
         return true;
       })

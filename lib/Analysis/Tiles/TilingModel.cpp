@@ -365,11 +365,24 @@ TilingModel mapModel(npu::MapInterface op,
   return model;
 }
 
+/// Windows along partitions that reach into other channel tiles: what two taps
+/// read there is copied.
+void addShiftedTiles(TilingModel &model, int64_t partitions) {
+  const int64_t axis = model.workAxis;
+  model.scratch = [axis, partitions](const Region &out) {
+    Shape shape = out.size;
+    shape[axis] = (shape[axis] - 1) / partitions * partitions;
+    return llvm::SmallVector<ScratchBuffer, 4>(
+        2, ScratchBuffer{f32Storage(), shape, axis});
+  };
+}
+
 TilingModel poolModel(npu::VecPoolOp op, const machine::Description &machine) {
   TilingModel model = baseModel(op);
   int64_t rank = model.resultShape.size();
   model.tileAxes = axesExcept(rank, model.workAxis);
-  addChannelCut(model, machine);
+  if (!op.reducesAlong(model.workAxis))
+    addChannelCut(model, machine);
   Shape input(shapeOf(op.getX())), kernel(op.getKernel());
   Shape strides(op.getStrides()), pads(op.getPads()), dil(op.getDilations());
   int64_t first = rank - static_cast<int64_t>(kernel.size());
@@ -392,6 +405,10 @@ TilingModel poolModel(npu::VecPoolOp op, const machine::Description &machine) {
     x.edges[i] = windowEdges(input[i], strides[i - first], pads[i - first],
                              kernel[i - first], dil[i - first]);
   model.operands.push_back(x);
+  const auto partitions = static_cast<int64_t>(machine.sb.partitions);
+  if (op.reducesAlong(model.workAxis) &&
+      model.resultShape[model.workAxis] > partitions)
+    addShiftedTiles(model, partitions);
   addRelayout(model);
   return model;
 }

@@ -42,8 +42,11 @@ public:
         .Case<bfp::EncodeOp, bfp::DecodeOp, nn::CastOp>(
             [&](Operation *o) { return map(o, "copy"); })
         .Case([&](bfp::AffineOp op) {
+          SmallVector<Value, 2> inputs{op.getX()};
+          if (op.getExponent())
+            inputs.push_back(op.getExponent());
           return npu::VecMapOp::create(builder, op->getLoc(),
-                                       op->getResultTypes(), op.getX(),
+                                       op->getResultTypes(), inputs,
                                        op.getScale(), op.getBias(),
                                        builder.getStringAttr(op.getFunction()),
                                        f32(op.getAlpha()), f32(op.getBeta()));
@@ -79,7 +82,7 @@ public:
         })
         .Case([&](nn::MaxPoolOp p) { return pool(p, "max", false); })
         .Case([&](nn::AvgPoolOp p) {
-          return pool(p, "avg", p.getCountIncludePad());
+          return pool(p, p.getSums() ? "sum" : "avg", p.getCountIncludePad());
         })
         .Case([&](nn::ReduceOp r) {
           return reduce(r, nn::stringifyReduceKind(r.getKind()), r.getAxes(),

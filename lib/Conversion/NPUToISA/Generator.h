@@ -201,6 +201,8 @@ llvm::Error emitMovingWeights(Generator &generator, const TileContext &tile);
 llvm::Error emitVector(Generator &generator, const TileContext &tile);
 /// Window reductions (vec).
 llvm::Error emitPool(Generator &generator, const TileContext &tile);
+/// A pool whose windows lie along the partition dimension.
+llvm::Error emitWindowSums(Generator &generator, const TileContext &tile);
 /// Elements at run-time indices; part of emitVector.
 llvm::Error emitGather(Generator &generator, const TileContext &tile);
 llvm::Error emitMove(Generator &generator, const TileContext &tile);

@@ -159,6 +159,7 @@ public:
     Shape kernel, strides, pads, dilations;
     nn::Rounding rounding = nn::Rounding::Floor;
     bool countIncludePad = false;
+    bool sums = false; ///< Averages are not divided.
   };
   /// The result's shape; an error is recorded.
   std::optional<Shape> poolShape(Value x, const PoolAttributes &attributes);

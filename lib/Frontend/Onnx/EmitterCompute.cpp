@@ -86,7 +86,7 @@ Value Emitter::avgPool(Value x, const PoolAttributes &a) {
     return nullptr;
   return finish(AvgPoolOp::create(b, loc, type(*shape, elementOf(x)), x,
                                   a.kernel, a.strides, a.pads, a.dilations,
-                                  a.countIncludePad));
+                                  a.countIncludePad, a.sums));
 }
 
 Value Emitter::reduce(ReduceKind kind, Value x, ArrayRef<int64_t> axes,

@@ -200,8 +200,9 @@ private:
     StringRef name = op.getOp();
     if (op.getScale() || op.getBias())
       return bfp::AffineOp::create(builder, loc, type, inputs[0], op.getScale(),
-                                   op.getBias(), name, op.getAlpha(),
-                                   op.getBeta());
+                                   op.getBias(),
+                                   inputs.size() > 1 ? inputs[1] : Value(),
+                                   name, op.getAlpha(), op.getBeta());
     if (name == "copy")
       return nn::CastOp::create(builder, loc, type, inputs[0]);
     if (inputs.size() == 1) {
@@ -243,7 +244,7 @@ private:
       return nn::MaxPoolOp::create(builder, loc, type, x, kernel, strides, pads,
                                    dilations);
     return nn::AvgPoolOp::create(builder, loc, type, x, kernel, strides, pads,
-                                 dilations, includePad);
+                                 dilations, includePad, kind == "sum");
   }
 
   Operation *reduction(npu::VecReduceOp op) {

@@ -163,8 +163,17 @@ llvm::Expected<Tensor> evaluateAffine(bfp::AffineOp op,
   if (op.getBias())
     if (llvm::Error error = apply(nn::AddOp::create(builder, op.getLoc(), type,
                                                     op.getX(), op.getBias()),
-                                  *operands.back()))
+                                  *operands[op.getScale() ? 2 : 1]))
       return std::move(error);
+  if (op.getExponent()) {
+    if (op.getFunction() == "pow")
+      if (llvm::Error error =
+              apply(nn::PowOp::create(builder, op.getLoc(), type, op.getX(),
+                                      op.getExponent()),
+                    *operands.back()))
+        return std::move(error);
+    return result;
+  }
   auto function = *numerics::parseFunction(op.getFunction());
   for (double &v : result.floats)
     v = numerics::applyWide(function, v, op.getAlpha().convertToDouble(),

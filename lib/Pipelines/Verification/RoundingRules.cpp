@@ -72,6 +72,18 @@ Bounds boundUnary(nn::UnaryOp op, const Tensor &x) {
   return bounds;
 }
 
+/// Bound of a power of a base that is known up to `error`; none where the base
+/// may change its sign.
+double boundPower(double base, double error, double exponent) {
+  if (!(base > error))
+    return HUGE_VAL;
+  auto power = [&](double x) {
+    return numerics::applyWide(numerics::BinaryFunction::Pow, x, exponent);
+  };
+  return std::abs(power(base + error) - power(base - error)) +
+         4 * halfUlp * power(base) + tiny;
+}
+
 /// The roundings of product and sum reach the result through the function.
 llvm::Expected<Bounds> boundAffine(bfp::AffineOp op, Operands operands) {
   auto linear = cast<bfp::AffineOp>(op->clone());
@@ -80,18 +92,27 @@ llvm::Expected<Bounds> boundAffine(bfp::AffineOp op, Operands operands) {
   linear->destroy();
   if (!sums)
     return sums.takeError();
-  auto function = *numerics::parseFunction(op.getFunction());
+  const auto function = numerics::parseFunction(op.getFunction())
+                            .value_or(numerics::Function::Copy);
   const double alpha = op.getAlpha().convertToDouble();
   const double beta = op.getBeta().convertToDouble();
   const bool biased = bool(op.getBias());
-  const Tensor *bias = biased ? operands.back() : nullptr;
+  const Tensor *bias = biased ? operands[op.getScale() ? 2 : 1] : nullptr;
   double most = 0;
   for (int64_t i = 0, e = biased ? bias->size() : 0; i < e; ++i)
     most = std::max(most, std::abs(bias->floats[i]));
+  // An exponent that varies is left out.
+  const Tensor *exponent = op.getExponent() ? operands.back() : nullptr;
   Bounds bounds;
   for (double v : sums->floats) {
     // The product is the sum minus the bias.
     const double error = halfUlp * (2 * std::abs(v) + most) + tiny;
+    if (exponent) {
+      bounds.push_back(exponent->size() == 1
+                           ? boundPower(v, error, exponent->floats[0])
+                           : HUGE_VAL);
+      continue;
+    }
     bounds.push_back(
         numerics::applied({v, error}, function, alpha, beta).bound);
   }

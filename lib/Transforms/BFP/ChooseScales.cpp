@@ -62,6 +62,9 @@ static std::optional<float> knownBound(Value value) {
     return ofProduct(affine);
   if (isa_and_nonnull<nn::SoftmaxOp>(op))
     return 1.0f;
+  if (auto pool = dyn_cast_if_present<nn::AvgPoolOp>(op);
+      pool && pool.getSums())
+    return std::nullopt;
   // Windows never leave the range of what they look at.
   if (isa_and_nonnull<nn::MaxPoolOp, nn::AvgPoolOp>(op))
     return knownBound(op->getOperand(0));

@@ -2,7 +2,8 @@
 //
 // Normalisations that no product has absorbed, and the function after them, as
 // one pass over the elements. Input: nn.mul and nn.add of numbers per channel,
-// nn.unary, all in binary32. Output: bfp.affine of equal bits.
+// nn.unary or nn.pow with a constant, all in binary32. Output: bfp.affine of
+// equal bits.
 
 #include "Shapes.h"
 #include "ashlar/Transforms/BFP/Passes.h"
@@ -28,7 +29,7 @@ bool isF32(Value value) {
 
 /// Operations that follow each other, and what they become.
 struct Formula {
-  Value x, scale, bias;
+  Value x, scale, bias, exponent;
   nn::UnaryOp function;
   SmallVector<Operation *> parts; ///< in program order
 };
@@ -93,6 +94,10 @@ std::optional<Formula> formulaFrom(Operation *first) {
   if (auto unary = nextOf<nn::UnaryOp>(formula); unary && isF32(unary)) {
     formula.function = unary;
     formula.parts.push_back(unary);
+  } else if (auto power = nextOf<nn::PowOp>(formula);
+             power && parameterOf(power) == 1u) {
+    formula.exponent = power->getOperand(1);
+    formula.parts.push_back(power);
   }
   if (formula.parts.size() < 2)
     return std::nullopt;
@@ -120,9 +125,11 @@ void FuseAffine::fuse(const Formula &formula) {
   Value result = AffineOp::create(
       builder, FusedLoc::get(&getContext(), locations),
       last->getResult(0).getType(), formula.x, formula.scale, formula.bias,
+      formula.exponent,
       builder.getStringAttr(
           function ? nn::stringifyUnaryFunction(function.getFunction())
-                   : StringRef("copy")),
+          : formula.exponent ? StringRef("pow")
+                             : StringRef("copy")),
       function ? function.getAlphaAttr() : zero,
       function ? function.getBetaAttr() : zero);
   last->getResult(0).replaceAllUsesWith(result);

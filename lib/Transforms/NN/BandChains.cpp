@@ -76,6 +76,26 @@ bool keepsRows(Pool pool, int64_t axis) {
          pool.getPads()[s] == 0 && pool.getPads()[s + spatial] == 0;
 }
 
+/// True if the assign phase may sum the windows of a pool over channels with
+/// the channels across partitions, where the operations around it have them.
+bool sumsChannels(AvgPoolOp pool) {
+  const size_t spatial = pool.getKernel().size();
+  for (size_t s = 1; s < spatial; ++s)
+    if (!keepsRows(pool, static_cast<int64_t>(s) + 2))
+      return false;
+  return (pool.getSums() || pool.getCountIncludePad()) &&
+         pool.getStrides()[0] == 1 &&
+         shapeOf(pool.getX())[2] == shapeOf(pool.getY())[2];
+}
+
+/// True for a function that the drain of the product before it applies.
+bool isEpilogue(Operation *op) {
+  auto unary = dyn_cast<UnaryOp>(op);
+  return unary &&
+         isa_and_nonnull<ConvOp, MatMulOp>(unary.getX().getDefiningOp()) &&
+         unary.getX().hasOneUse();
+}
+
 /// A set of operations with one result that others read, each of which computes
 /// a row from the same row of what it reads.
 class Chain {
@@ -100,7 +120,7 @@ public:
     while (!read.empty() && ops.size() < kMostOperations) {
       Operation *op = read.top().second;
       read.pop();
-      if (op->getNumResults() == 1 && !ops.contains(op) &&
+      if (op->getNumResults() == 1 && !ops.contains(op) && !isEpilogue(op) &&
           llvm::all_of(op->getUsers(),
                        [&](Operation *user) { return ops.contains(user); }))
         addWithOperands(op);
@@ -116,6 +136,14 @@ public:
     });
   }
 
+  /// True if the copies between those layouts may be omitted.
+  bool staysInLayout() const {
+    return llvm::all_of(ops, [&](Operation *op) {
+      auto mean = dyn_cast<AvgPoolOp>(op);
+      return !isa<MaxPoolOp>(op) && (!mean || sumsChannels(mean));
+    });
+  }
+
   int64_t rows() const { return shapeOf(root->getResult(0))[2]; }
 
   /// Operations of the chain, and the shapes of their results in a band.
@@ -125,13 +153,20 @@ public:
       visit(op, bandShape(op->getResult(0), count));
   }
 
-  /// Computes rows `start` to `start + count - 1`.
-  Value emit(OpBuilder &builder, int64_t start, int64_t count) const {
+  /// Rows `start` to `start + count - 1` of what the chain reads.
+  IRMapping read(OpBuilder &builder, int64_t start, int64_t count) const {
     IRMapping mapping;
-    for (Operation *op : llvm::reverse(ops)) {
+    for (Operation *op : llvm::reverse(ops))
       for (Value operand : op->getOperands())
-        if (!mapping.contains(operand))
+        if (!mapping.contains(operand) &&
+            !ops.contains(operand.getDefiningOp()))
           mapping.map(operand, slice(builder, op, operand, start, count));
+    return mapping;
+  }
+
+  /// Computes `count` rows of what was read.
+  Value emit(OpBuilder &builder, IRMapping mapping, int64_t count) const {
+    for (Operation *op : llvm::reverse(ops)) {
       Operation *band = builder.clone(*op, mapping);
       Value result = band->getResult(0);
       result.setType(typeOf(result).clone(bandShape(op->getResult(0), count)));
@@ -220,7 +255,7 @@ int64_t elementCycles(Operation *op) {
         machine::vecCostOf(name).value_or(machine::VecCost::VeryExpensive))];
   };
   if (auto pool = dyn_cast<AvgPoolOp>(op))
-    return product(pool.getKernel()) + of("div");
+    return product(pool.getKernel()) + (pool.getSums() ? 0 : of("div"));
   if (auto pool = dyn_cast<MaxPoolOp>(op))
     return product(pool.getKernel());
   if (auto unary = dyn_cast<UnaryOp>(op))
@@ -295,6 +330,8 @@ private:
         stages.vector += steps * elementCycles(op);
         return;
       }
+      if (chain.staysInLayout())
+        return;
       // Elements change their partition one by one.
       const int64_t runs = copyRuns > 0 ? elements / copyRuns : 0;
       stages.copies +=
@@ -323,6 +360,9 @@ private:
     const Stages band = stagesOf(chain, rows), end = stagesOf(chain, rest);
     if (bands > kMostBands || band.bytes * kLiveMaps * 2 > partitionBytes)
       return std::nullopt;
+    if (band.copies == 0)
+      return (bands - 1) * band.vector + end.vector +
+             bands * band.count * vectorLatency;
     return std::max((bands - 1) * band.vector + end.vector,
                     (bands - 1) * band.copies + end.copies) +
            band.vector + band.copies + bands * band.count * handOver;
@@ -330,8 +370,9 @@ private:
 
   void decide(const Chain &chain) {
     const Stages whole = stagesOf(chain, chain.rows());
-    const int64_t serial = whole.vector + whole.copies + spillCycles(whole) +
-                           whole.count * handOver;
+    const int64_t serial =
+        whole.vector + whole.copies + spillCycles(whole) +
+        whole.count * (whole.copies == 0 ? vectorLatency : handOver);
     int64_t least = serial, best = 0;
     // A last band of few rows would cost as much as a whole one.
     for (int64_t bands = 2; bands <= std::min(kMostBands, chain.rows());
@@ -348,9 +389,17 @@ private:
     Operation *root = chain.last();
     OpBuilder builder(root);
     SmallVector<Value> parts;
-    for (int64_t start = 0; start < chain.rows(); start += rows)
-      parts.push_back(
-          chain.emit(builder, start, std::min(rows, chain.rows() - start)));
+    auto countFrom = [&](int64_t start) {
+      return std::min(rows, chain.rows() - start);
+    };
+    // What a band reads is loaded while the one before it is computed.
+    IRMapping next = chain.read(builder, 0, countFrom(0));
+    for (int64_t start = 0; start < chain.rows(); start += rows) {
+      IRMapping own = std::move(next);
+      if (start + rows < chain.rows())
+        next = chain.read(builder, start + rows, countFrom(start + rows));
+      parts.push_back(chain.emit(builder, std::move(own), countFrom(start)));
+    }
     auto joined =
         ConcatOp::create(builder, root->getLoc(), root->getResult(0).getType(),
                          parts, builder.getI64IntegerAttr(2));
@@ -366,9 +415,12 @@ private:
         builder.getDictionaryAttr(
             {text("choice", choice),
              text("reason",
-                  fmt::format("{} operations in {} bands of {} rows: one is "
-                              "computed while another changes its layout",
-                              stagesOf(chain, rows).count, parts.size(), rows)),
+                  fmt::format("{} operations in {} bands of {} rows: {}",
+                              stagesOf(chain, rows).count, parts.size(), rows,
+                              chain.staysInLayout()
+                                  ? "the maps of a band stay on the chip"
+                                  : "one is computed while another changes "
+                                    "its layout")),
              builder.getNamedAttr(
                  "alternatives",
                  builder.getDictionaryAttr(

@@ -71,6 +71,7 @@ static BandChainsOptions bandOptions(const FoldOptions &options) {
   bands.dramBytes = options.dramBytes;
   bands.dramPercent = options.dramPercent;
   bands.handOver = options.handOver;
+  bands.vectorLatency = options.vectorLatency;
   return bands;
 }
 

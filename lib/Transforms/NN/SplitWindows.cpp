@@ -230,8 +230,8 @@ Value Splitter<Op>::maxima() {
   return all;
 }
 
-/// Sums of means times their taps, over the positions that the pool counts. The
-/// zeros of the padding are elements of every run.
+/// Sums of sums, or of means times their taps, over the positions that the pool
+/// counts. The zeros of the padding are elements of every run.
 template <typename Op>
 Value Splitter<Op>::means() {
   Location loc = op.getLoc();
@@ -249,21 +249,24 @@ Value Splitter<Op>::means() {
     return MulOp::create(rewriter, loc, mean.getType(), mean,
                          makeConstant(rewriter, loc, tensor, element));
   };
+  bool padded = false, sums = false;
+  if constexpr (std::is_same_v<Op, AvgPoolOp>)
+    padded = op.getCountIncludePad(), sums = op.getSums();
   Value sum;
   for (int64_t tap = 0; tap < axis.kernel; tap += axis.run()) {
     WindowAxis own = axis;
     own.kernel = std::min(axis.run(), axis.kernel - tap);
     Value mean = part(x, own, tap * axis.dilation,
                       (axis.out - 1) * axis.stride + own.extent());
-    Value weighted = times(mean, {static_cast<double>(own.kernel) /
-                                  static_cast<double>(axis.kernel)});
+    Value weighted = sums ? mean
+                          : times(mean, {static_cast<double>(own.kernel) /
+                                         static_cast<double>(axis.kernel)});
     sum = sum ? AddOp::create(rewriter, loc, sum.getType(), sum, weighted)
                     .getResult()
               : weighted;
   }
-  bool padded = false;
-  if constexpr (std::is_same_v<Op, AvgPoolOp>)
-    padded = op.getCountIncludePad();
+  if (sums)
+    return sum;
   SmallVector<double> factors;
   for (int64_t i = 0; i < axis.out; ++i)
     factors.push_back(static_cast<double>(axis.kernel) /

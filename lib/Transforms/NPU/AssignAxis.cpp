@@ -3,8 +3,10 @@
 // Chooses the partition axis of every npu result. Input: npu operations on
 // tensors with storage types. Output: the same with `layout`.
 
+#include "ashlar/Analysis/Cost/MovementQueues.h"
 #include "ashlar/Analysis/Layout/MoveView.h"
 #include "ashlar/Analysis/Tiles/TilingModel.h"
+#include "ashlar/Machine/Cycles.h"
 #include "ashlar/Transforms/NPU/Passes.h"
 #include "dialects/NPU/NPUDialect.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -54,24 +56,52 @@ int64_t depthAcross(llvm::ArrayRef<int64_t> shape, int64_t axis,
   return depth;
 }
 
-/// True if `op` can work with `axis` of its first operand across partitions.
-bool worksAcross(Operation *op, int64_t axis) {
-  if (auto pool = dyn_cast<VecPoolOp>(op)) {
-    auto shape = shapeOf(pool.getY());
-    int64_t s =
-        axis - static_cast<int64_t>(shape.size() - pool.getKernel().size());
-    return s < 0 || (pool.getKernel()[s] == 1 && pool.getStrides()[s] == 1 &&
-                     pool.getPads()[s] == 0 &&
-                     shapeOf(pool.getX())[axis] == shape[axis]);
+/// Cycles of laying floats anew across another axis, one by one.
+int64_t anewCycles(int64_t elements, const machine::Description &machine) {
+  const int64_t queues = analysis::movementQueues(machine);
+  return static_cast<int64_t>(machine::dmaInside(
+      machine, elements * 4 / queues, elements / queues, /*descriptors=*/1));
+}
+
+/// True if windows are summed along the partitions in fewer cycles than within
+/// them, operand and result laid anew: an addition for each tap but the first,
+/// or the pool's pass with the axis that leaves least in a partition.
+bool sumsAcross(VecPoolOp pool, int64_t axis,
+                const machine::Description &machine) {
+  const llvm::ArrayRef<int64_t> shape = shapeOf(pool.getY());
+  const auto partitions = static_cast<int64_t>(machine.sb.partitions);
+  int64_t taps = 1, elements = 1, least = -1;
+  for (auto [tap, dilation] :
+       llvm::zip(pool.getKernel(), pool.getDilations())) {
+    taps *= tap;
+    // A tap lies in the same channel tile or in the next one.
+    if ((tap - 1) * dilation >= partitions)
+      return false;
   }
+  for (auto [other, extent] : llvm::enumerate(shape)) {
+    elements *= extent;
+    const int64_t depth = depthAcross(shape, other, partitions);
+    if (!pool.reducesAlong(other) && (least < 0 || depth < least))
+      least = depth;
+  }
+  return (taps - 1) * depthAcross(shape, axis, partitions) <=
+         taps * least + 2 * anewCycles(elements, machine);
+}
+
+/// True if `op` can work with `axis` of its first operand across partitions.
+bool worksAcross(Operation *op, int64_t axis,
+                 const machine::Description &machine) {
+  if (auto pool = dyn_cast<VecPoolOp>(op))
+    return pool.worksAcross(axis) &&
+           (!pool.reducesAlong(axis) || sumsAcross(pool, axis, machine));
   if (auto reduce = dyn_cast<VecReduceOp>(op))
     return !llvm::is_contained(reduce.getAxes(), axis);
   return true;
 }
 
-int64_t poolAxis(VecPoolOp op) {
+int64_t poolAxis(VecPoolOp op, const machine::Description &machine) {
   auto shape = shapeOf(op.getY());
-  auto allowed = [&](int64_t axis) { return worksAcross(op, axis); };
+  auto allowed = [&](int64_t axis) { return worksAcross(op, axis, machine); };
   auto produced = producedAxis(op.getX());
   bool encoded = storageOf(op.getX()).encoded;
   if (produced && *produced >= 0 && allowed(*produced) &&
@@ -80,10 +110,10 @@ int64_t poolAxis(VecPoolOp op) {
   return longestAxis(shape, allowed);
 }
 
-int64_t reduceAxis(VecReduceOp op) {
+int64_t reduceAxis(VecReduceOp op, const machine::Description &machine) {
   auto input = shapeOf(op.getX());
   bool keeps = shapeOf(op.getY()).size() == input.size();
-  auto kept = [&](int64_t axis) { return worksAcross(op, axis); };
+  auto kept = [&](int64_t axis) { return worksAcross(op, axis, machine); };
   auto resultAxis = [&](int64_t axis) {
     int64_t dropped = 0;
     for (int64_t reduced : op.getAxes())
@@ -122,13 +152,14 @@ int64_t softmaxAxis(VecSoftmaxOp op, int64_t partitions) {
 
 /// True if every reader of `value`, after up to `depth` element-wise
 /// operations as well, can work with `axis` of it across partitions.
-bool suitsReaders(Value value, int64_t axis, int64_t depth = 3) {
+bool suitsReaders(Value value, int64_t axis,
+                  const machine::Description &machine, int64_t depth = 3) {
   return llvm::all_of(value.getUsers(), [&](Operation *user) {
     auto map = dyn_cast<MapInterface>(user);
     bool follows = map && depth > 0 && shapeOf(map.getY()) == shapeOf(value) &&
                    !storageOf(map.getY()).encoded;
-    return follows ? suitsReaders(map.getY(), axis, depth - 1)
-                   : worksAcross(user, axis);
+    return follows ? suitsReaders(map.getY(), axis, machine, depth - 1)
+                   : worksAcross(user, axis, machine);
   });
 }
 
@@ -138,7 +169,8 @@ constexpr int64_t kWorthAnotherAxis = 4;
 
 /// True if no reader of `value`, after element-wise operations and views as
 /// well, needs an axis of its own: all can work across `axis`.
-bool isFree(Value value, int64_t axis, int64_t depth = 8) {
+bool isFree(Value value, int64_t axis, const machine::Description &machine,
+            int64_t depth = 8) {
   return llvm::all_of(value.getUsers(), [&](Operation *user) {
     if (isa<func::ReturnOp>(user))
       return true;
@@ -153,18 +185,19 @@ bool isFree(Value value, int64_t axis, int64_t depth = 8) {
       auto through = move.getInputs().size() == 1
                          ? analysis::viewAxis(move, axis)
                          : std::nullopt;
-      return !through || isFree(result, *through, depth - 1);
+      return !through || isFree(result, *through, machine, depth - 1);
     }
     if (isa<MapInterface>(user))
       return !storageOf(result).encoded && shapeOf(result) == shapeOf(value) &&
-             isFree(result, axis, depth - 1);
-    return user->hasTrait<OwnWorkAxis>() && worksAcross(user, axis);
+             isFree(result, axis, machine, depth - 1);
+    return user->hasTrait<OwnWorkAxis>() && worksAcross(user, axis, machine);
   });
 }
 
 /// Axis of a result that its operands do not dictate: the default one, or the
 /// one across which partitions hold much less, if readers let it.
-int64_t freeAxis(Value result, int64_t partitions) {
+int64_t freeAxis(Value result, const machine::Description &machine) {
+  const auto partitions = static_cast<int64_t>(machine.sb.partitions);
   llvm::ArrayRef<int64_t> shape = shapeOf(result);
   const int64_t axis = defaultAxis(shape);
   int64_t best = axis;
@@ -175,7 +208,7 @@ int64_t freeAxis(Value result, int64_t partitions) {
   const bool worth = best != axis &&
                      kWorthAnotherAxis * depthAcross(shape, best, partitions) <=
                          depthAcross(shape, axis, partitions);
-  return worth && isFree(result, best) ? best : axis;
+  return worth && isFree(result, best, machine) ? best : axis;
 }
 
 /// The axis across which an operation on a tensor and a reduction of the same
@@ -208,7 +241,8 @@ std::optional<int64_t> axisOfReduction(MapInterface op, int64_t partitions) {
   return std::nullopt;
 }
 
-int64_t mapAxis(MapInterface op, int64_t partitions) {
+int64_t mapAxis(MapInterface op, const machine::Description &machine) {
+  const auto partitions = static_cast<int64_t>(machine.sb.partitions);
   auto shape = shapeOf(op.getY());
   int64_t rank = shape.size();
   if (auto axis = axisOfReduction(op, partitions))
@@ -220,19 +254,21 @@ int64_t mapAxis(MapInterface op, int64_t partitions) {
     if (axis && *axis >= 0 && inputShape[*axis] == shape[*axis + offset])
       return *axis + offset;
   }
-  return freeAxis(op.getY(), partitions);
+  return freeAxis(op.getY(), machine);
 }
 
 /// A result that can be a view of its operand keeps that one's partitions,
 /// unless a reader needs others.
-int64_t moveAxis(DmaMoveOp op, int64_t partitions) {
+int64_t moveAxis(DmaMoveOp op, const machine::Description &machine) {
   auto shape = shapeOf(op.getY());
-  auto suits = [&](int64_t axis) { return suitsReaders(op.getY(), axis); };
+  auto suits = [&](int64_t axis) {
+    return suitsReaders(op.getY(), axis, machine);
+  };
   if (op.getInputs().size() == 1)
     if (auto produced = producedAxis(op.getInputs()[0]))
       if (auto axis = analysis::viewAxis(op, *produced); axis && suits(*axis))
         return *axis;
-  int64_t axis = freeAxis(op.getY(), partitions);
+  int64_t axis = freeAxis(op.getY(), machine);
   if (axis < 0 || suits(axis))
     return axis;
   int64_t longest = longestAxis(shape, suits);
@@ -261,15 +297,15 @@ int64_t chooseAxis(Operation *op, const machine::Description &machine) {
     return static_cast<int64_t>(shapeOf(result).size()) - 1;
   const auto partitions = static_cast<int64_t>(machine.sb.partitions);
   if (auto map = dyn_cast<MapInterface>(op))
-    return mapAxis(map, partitions);
+    return mapAxis(map, machine);
   if (auto pool = dyn_cast<VecPoolOp>(op))
-    return poolAxis(pool);
+    return poolAxis(pool, machine);
   if (auto reduce = dyn_cast<VecReduceOp>(op))
-    return reduceAxis(reduce);
+    return reduceAxis(reduce, machine);
   if (auto softmax = dyn_cast<VecSoftmaxOp>(op))
     return softmaxAxis(softmax, partitions);
   if (auto move = dyn_cast<DmaMoveOp>(op))
-    return moveAxis(move, partitions);
+    return moveAxis(move, machine);
   if (auto gather = dyn_cast<VecGatherOp>(op))
     return gatherAxis(gather);
   return defaultAxis(shapeOf(result));

@@ -94,12 +94,7 @@ LogicalResult checkWorkAxis(Operation *op) {
   int64_t axis = layout.getWorkAxis().value_or(layout.getAxis());
   bool possible = true;
   if (auto pool = dyn_cast<VecPoolOp>(op)) {
-    int64_t s = axis - (static_cast<int64_t>(shapeOf(pool.getY()).size()) -
-                        static_cast<int64_t>(pool.getKernel().size()));
-    possible =
-        s < 0 || (pool.getKernel()[s] == 1 && pool.getStrides()[s] == 1 &&
-                  pool.getPads()[s] == 0 &&
-                  shapeOf(pool.getX())[axis] == shapeOf(pool.getY())[axis]);
+    possible = pool.worksAcross(axis);
   } else if (auto reduce = dyn_cast<VecReduceOp>(op)) {
     bool keeps = shapeOf(reduce.getX()).size() == shapeOf(reduce.getY()).size();
     possible = !keeps || !llvm::is_contained(reduce.getAxes(), axis);

@@ -265,6 +265,14 @@ func.func @affine_c4(%x: tensor<2x3xf32>, %s: tensor<3xf32>) {
 
 // -----
 
+func.func @affine_exponent(%x: tensor<2x3xf32>, %s: tensor<3xf32>) {
+  // expected-error @below {{expected no exponent of 'relu'}}
+  %0 = bfp.affine "relu"(%x scale %s exponent %s) : (tensor<2x3xf32>, tensor<3xf32>, tensor<3xf32>) -> tensor<2x3xf32>
+  return
+}
+
+// -----
+
 func.func @requantise_conv_c1(%x: tensor<1x4x3x3xi32>, %w: tensor<2x4x1x1xi8>, %s: tensor<2xf32>) {
   // expected-error@+1 {{expected factors of 8 or 16 bits, found 'tensor<1x4x3x3xi32>'}}
   %0 = bfp.requantise_conv %x, %w, %s {strides = array<i64: 1, 1>, pads = array<i64: 0, 0, 0, 0>, dilations = array<i64: 1, 1>, zero_point = 0 : i64} : (tensor<1x4x3x3xi32>, tensor<2x4x1x1xi8>, tensor<2xf32>) -> tensor<1x2x3x3xi8>

@@ -95,3 +95,22 @@ func.func @main(%x: tensor<2x2xf32>, %r: tensor<2xf32>, %d: tensor<2x2xf64>) -> 
   %10 = nn.mul %9, %s : (tensor<2x2xf32>, tensor<2xf32>) -> tensor<2x2xf32>
   return %0, %1, %3, %5, %6, %8, %10 : tensor<2x2xf32>, tensor<2x2xf32>, tensor<2x2xf32>, tensor<2x2xf32>, tensor<2x2xf32>, tensor<2x2xf64>, tensor<2x2xf32>
 }
+
+// -----
+
+// A power with a constant exponent, but not of a constant base.
+// CHECK-LABEL: func.func @main
+// CHECK: %[[Y:.*]] = bfp.affine "pow"(%arg0 scale %{{.*}} bias %{{.*}} exponent %{{.*}}) : (tensor<1x2x4xf32>, tensor<f32>, tensor<f32>, tensor<f32>) -> tensor<1x2x4xf32>
+// CHECK: %[[Z:.*]] = bfp.affine "copy"(%[[Y]] scale
+// CHECK: nn.pow %{{.*}}, %[[Z]]
+func.func @main(%x: tensor<1x2x4xf32>) -> tensor<1x2x4xf32> {
+  %s = nn.constant dense<2.0> : tensor<f32>
+  %e = nn.constant dense<-0.75> : tensor<f32>
+  %0 = nn.mul %x, %s : (tensor<1x2x4xf32>, tensor<f32>) -> tensor<1x2x4xf32>
+  %1 = nn.add %0, %s : (tensor<1x2x4xf32>, tensor<f32>) -> tensor<1x2x4xf32>
+  %2 = nn.pow %1, %e : (tensor<1x2x4xf32>, tensor<f32>) -> tensor<1x2x4xf32>
+  %3 = nn.mul %2, %s : (tensor<1x2x4xf32>, tensor<f32>) -> tensor<1x2x4xf32>
+  %4 = nn.add %3, %e : (tensor<1x2x4xf32>, tensor<f32>) -> tensor<1x2x4xf32>
+  %5 = nn.pow %s, %4 : (tensor<f32>, tensor<1x2x4xf32>) -> tensor<1x2x4xf32>
+  return %5 : tensor<1x2x4xf32>
+}

@@ -7,16 +7,17 @@
 // RUN: ashlar-opt "--ashlar-nn-band-chains=partition-bytes=1048576" --split-input-file %s | FileCheck %s --check-prefix=ROOM
 
 // A local response normalisation over 192 channels. Its three maps do not fit
-// beside each other: bands. 11 rows of 55 positions are 5 columns of 128.
+// beside each other: bands. 11 rows of 55 positions are 5 columns of 128. What a
+// band reads comes before the band in front of it.
 // CHECK-LABEL: @normalise
 // CHECK: %[[X:.+]] = nn.slice %arg0 {starts = array<i64: 0, 0, 0, 0>, steps = array<i64: 1, 1, 1, 1>} : (tensor<1x192x55x55xf32>) -> tensor<1x192x[[R:[0-9]+]]x55xf32>
+// CHECK: nn.slice %arg0 {starts = array<i64: 0, 0, [[R]], 0>
 // CHECK: %[[S:.+]] = nn.mul %[[X]], %[[X]]
 // CHECK: %[[T:.+]] = nn.reshape %[[S]] : (tensor<1x192x[[R]]x55xf32>) -> tensor<1x1x192x[[P:[0-9]+]]xf32>
 // CHECK: %[[M:.+]] = nn.avg_pool %[[T]] {{.*}} -> tensor<1x1x192x[[P]]xf32>
 // CHECK: %[[B:.+]] = nn.reshape %[[M]]
 // CHECK: %[[D:.+]] = nn.pow %[[B]]
 // CHECK: %[[Y:.+]] = nn.div %[[X]], %[[D]] : (tensor<1x192x[[R]]x55xf32>, tensor<1x192x[[R]]x55xf32>)
-// CHECK: nn.slice %arg0 {starts = array<i64: 0, 0, [[R]], 0>
 // CHECK: nn.concat %[[Y]], {{.*}} {ashlar.decision = {alternatives = {"bands-of-[[R]]" = {{[0-9]+}} : i64, whole = {{[0-9]+}} : i64}, choice = "bands-of-[[R]]", reason = "6 operations in {{[0-9]+}} bands of [[R]] rows{{.*}}axis = 2
 // RUNS-LABEL: @normalise
 // RUNS: nn.concat {{.*}}choice = "bands-of-11"
@@ -69,4 +70,28 @@ func.func @small(%x: tensor<1x16x8x8xf32>) -> tensor<1x16x8x8xf32> {
   %3 = nn.reshape %2 : (tensor<1x1x16x64xf32>) -> tensor<1x16x8x8xf32>
   %4 = nn.div %x, %3 : (tensor<1x16x8x8xf32>, tensor<1x16x8x8xf32>) -> tensor<1x16x8x8xf32>
   return %4 : tensor<1x16x8x8xf32>
+}
+
+// -----
+
+// Sums over channels change no layout: bands only where the maps do not fit. The
+// function of the product before is left to its drain.
+// CHECK-LABEL: @sums
+// CHECK: %[[R:.+]] = nn.unary relu %{{.*}} : (tensor<1x192x55x55xf32>)
+// CHECK: nn.slice %[[R]]
+// CHECK: nn.avg_pool {{.*}}sums = true
+// CHECK: nn.concat {{.*}}bands of {{[0-9]+}} rows: the maps of a band stay on the chip
+// ROOM-LABEL: @sums
+// ROOM-NOT: nn.concat
+func.func @sums(%x: tensor<1x64x55x55xf32>, %w: tensor<192x64x1x1xf32>) -> tensor<1x192x55x55xf32> {
+  %beta = nn.constant dense<-0.75> : tensor<f32>
+  %c = nn.conv %x, %w {strides = array<i64: 1, 1>, pads = array<i64: 0, 0, 0, 0>, dilations = array<i64: 1, 1>, group = 1 : i64} : (tensor<1x64x55x55xf32>, tensor<192x64x1x1xf32>) -> tensor<1x192x55x55xf32>
+  %r = nn.unary relu %c : (tensor<1x192x55x55xf32>) -> tensor<1x192x55x55xf32>
+  %0 = nn.mul %r, %r : (tensor<1x192x55x55xf32>, tensor<1x192x55x55xf32>) -> tensor<1x192x55x55xf32>
+  %1 = nn.reshape %0 : (tensor<1x192x55x55xf32>) -> tensor<1x1x192x3025xf32>
+  %2 = nn.avg_pool %1 {kernel = array<i64: 5, 1>, strides = array<i64: 1, 1>, pads = array<i64: 2, 0, 2, 0>, dilations = array<i64: 1, 1>, sums = true} : (tensor<1x1x192x3025xf32>) -> tensor<1x1x192x3025xf32>
+  %3 = nn.reshape %2 : (tensor<1x1x192x3025xf32>) -> tensor<1x192x55x55xf32>
+  %4 = nn.pow %3, %beta : (tensor<1x192x55x55xf32>, tensor<f32>) -> tensor<1x192x55x55xf32>
+  %5 = nn.mul %r, %4 : (tensor<1x192x55x55xf32>, tensor<1x192x55x55xf32>) -> tensor<1x192x55x55xf32>
+  return %5 : tensor<1x192x55x55xf32>
 }

@@ -39,8 +39,8 @@ func.func @free(%a: tensor<1x3x4x4xf32>, %b: tensor<4x5xf32>, %c: tensor<f32>) {
 
 // -----
 
-// Reductions never lie across the axis that they sum over, a pool not across one
-// of its windows. Rows of a softmax lie where partitions hold least: across them
+// Reductions never lie across the axis that they sum over, a maximum not across
+// one of its windows. Rows of a softmax lie where partitions hold least: across them
 // (4 elements each) rather than within (5).
 // CHECK-LABEL: func.func @never(
 // CHECK: npu.vec.softmax({{.*}}#npu.layout<axis = 1
@@ -145,5 +145,29 @@ func.func @few_rows(%arg0: tensor<4x6xf32>) -> tensor<4x6xf32> {
   %1 = npu.vec.reduce "mean"(%0) {axes = array<i64: 1>, select_last = false} : (tensor<4x6xf32>) -> tensor<4x1xf32>
   %2 = npu.vec.map "sub"(%0, %1) {alpha = 0.0 : f32, beta = 0.0 : f32} : (tensor<4x6xf32>, tensor<4x1xf32>) -> tensor<4x6xf32>
   return %2 : tensor<4x6xf32>
+}
+}
+
+// -----
+
+// Windows that sum as many neighbours each keep their axis across partitions:
+// no change of layout. Those that divide by what lies inside, and maxima, do
+// not.
+// CHECK-LABEL: func.func @sums(
+// CHECK: npu.vec.map "mul"({{.*}}#npu.layout<axis = 2>
+// CHECK: npu.vec.pool "sum"({{.*}}#npu.layout<axis = 2>
+// CHECK: npu.vec.map "mul"({{.*}}#npu.layout<axis = 2>
+// CHECK: npu.vec.pool "avg"({{.*}}#npu.layout<axis = 2>
+// CHECK: npu.vec.pool "avg"({{.*}}#npu.layout<axis = 3>
+// CHECK: npu.vec.pool "max"({{.*}}#npu.layout<axis = 3>
+module attributes {npu.target = #npu.target<"m">} {
+func.func @sums(%a: tensor<1x1x64x64xf32>, %b: tensor<1x1x64x64xf32>) {
+  %0 = npu.vec.map "mul"(%a, %a) {alpha = 0.0 : f32, beta = 0.0 : f32} : (tensor<1x1x64x64xf32>, tensor<1x1x64x64xf32>) -> tensor<1x1x64x64xf32>
+  %1 = npu.vec.pool "sum"(%0) {kernel = array<i64: 5, 1>, strides = array<i64: 1, 1>, pads = array<i64: 2, 0, 2, 0>, dilations = array<i64: 1, 1>, count_include_pad = false} : (tensor<1x1x64x64xf32>) -> tensor<1x1x64x64xf32>
+  %2 = npu.vec.map "mul"(%b, %b) {alpha = 0.0 : f32, beta = 0.0 : f32} : (tensor<1x1x64x64xf32>, tensor<1x1x64x64xf32>) -> tensor<1x1x64x64xf32>
+  %3 = npu.vec.pool "avg"(%2) {kernel = array<i64: 3, 1>, strides = array<i64: 1, 1>, pads = array<i64: 1, 0, 1, 0>, dilations = array<i64: 1, 1>, count_include_pad = true} : (tensor<1x1x64x64xf32>) -> tensor<1x1x64x64xf32>
+  %4 = npu.vec.pool "avg"(%b) {kernel = array<i64: 3, 1>, strides = array<i64: 1, 1>, pads = array<i64: 1, 0, 1, 0>, dilations = array<i64: 1, 1>, count_include_pad = false} : (tensor<1x1x64x64xf32>) -> tensor<1x1x64x64xf32>
+  %5 = npu.vec.pool "max"(%b) {kernel = array<i64: 3, 1>, strides = array<i64: 1, 1>, pads = array<i64: 1, 0, 1, 0>, dilations = array<i64: 1, 1>, count_include_pad = false} : (tensor<1x1x64x64xf32>) -> tensor<1x1x64x64xf32>
+  return
 }
 }

@@ -263,7 +263,7 @@ def FuseQuantisedMaps
 def FuseAffine : Pass<"ashlar-bfp-fuse-affine", "::mlir::ModuleOp"> {
   let summary = "Fuse a scale, a bias and a function into one vector instruction";
   let description = [{
-    A multiplication, an addition and a unary function, in this order, each the
+    A multiplication, an addition and a unary function or a power, in this order, each the
     only reader of the one before, become one `bfp.affine`; two of the three are
     enough. The factors and terms vary along one axis at most, and they are
     constants or vary along fewer axes than the result. All are binary32, so no

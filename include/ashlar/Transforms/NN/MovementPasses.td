@@ -122,15 +122,17 @@ def BandChains : NNPass<"ashlar-nn-band-chains"> {
   let summary = "compute chains that change layout in bands of rows";
   let description = [{
     In some chains of element-wise operations and pools, neighbours work in
-    different layouts. In a local response normalisation, the pool over channels
-    has positions in the partition dimension, the operations around it have
-    channels. The vector unit and the copies that change layouts then alternate,
-    and every intermediate result is a whole feature map of floats.
+    different layouts: a maximum over channels has positions in the partition
+    dimension, the operations around it have channels. The vector unit and the
+    copies that change layouts then alternate, and every intermediate result is
+    a whole feature map of floats. Sums over channels keep the layout, but
+    their feature maps take as much memory.
 
     If fewer cycles are predicted, each band of rows gets a chain of its own,
     between slices of the operands and a concat. One band is computed while
-    another changes its layout, and the intermediate results of a band stay in
-    the state buffer. Every element is computed as before.
+    another is loaded or changes its layout, and the intermediate results of a
+    band stay in the state buffer. Functions that the drain of a product applies
+    are left there. Every element is computed as before.
 
     The number of rows in a band is the one with the fewest predicted cycles:
     short bands overlap better, long ones fill partitions better. The decision
@@ -152,7 +154,9 @@ def BandChains : NNPass<"ashlar-nn-band-chains"> {
     Option<"dramPercent", "dram-percent", "int64_t", "100",
            "percent of them that DRAM reaches">,
     Option<"handOver", "hand-over", "int64_t", "592",
-           "cycles until what a stage makes reaches the next one">
+           "cycles until what a stage makes reaches the next one">,
+    Option<"vectorLatency", "vector-latency", "int64_t", "32",
+           "the same where both are on the vector unit">
   ];
   let statistics = [
     Statistic<"numChains", "chains", "chains computed in bands">

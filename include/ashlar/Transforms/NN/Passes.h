@@ -69,6 +69,7 @@ struct FoldOptions {
   /// Cycles until the result of one stage of a chain in bands reaches the next
   /// stage.
   int64_t handOver = 592;
+  int64_t vectorLatency = 32; ///< Both on the vector unit.
   /// Cycles of an encode of one position of all partitions, and of a drain of
   /// one position of all columns.
   int64_t encodeCycles = 2, drainCycles = 1;

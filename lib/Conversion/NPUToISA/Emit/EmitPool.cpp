@@ -19,6 +19,7 @@
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/MathExtras.h"
 
+#include <limits>
 #include <numeric>
 
 using namespace mlir;
@@ -115,6 +116,7 @@ private:
   int64_t channelsOf(int64_t parts) const {
     return (parts - 1) * pitch + result.channels();
   }
+  int64_t bandRows(int64_t rows, int64_t parts) const;
   llvm::SmallVector<Band, 16> bandsOf(int64_t parts) const;
   /// The rows of a band; `start` becomes the first one that it reads.
   PoolAxis rowsOf(const Band &band, int64_t &start) const {
@@ -146,7 +148,7 @@ PoolEmitter::PoolEmitter(Generator &generator, const TileContext &tile)
       result(tile.result), rank(tile.result.rank()),
       spatial(pool.getKernel().size()), rowAxis(rank - spatial),
       rowSlot(static_cast<int>(3 - spatial)) {
-  inst.kind = pool.getKind() == "max" ? isa::PoolKind::Max : isa::PoolKind::Avg;
+  inst.kind = static_cast<isa::PoolKind>(machine::poolKindOf(pool.getKind()));
   inst.srcType = static_cast<isa::ElemType>(source.type.isaType());
   inst.srcMantissa = source.type.encoded ? source.type.format.mantissa : 0;
   inst.dstType = static_cast<isa::ElemType>(result.type.isaType());
@@ -192,10 +194,7 @@ uint64_t PoolEmitter::cycles(const PoolAxis &rows, int64_t channels) const {
   }
   machine::VecStore store =
       result.type.encoded ? machine::VecStore::Encode : machine::VecStore::Same;
-  return machine::vecPool(machine,
-                          inst.kind == isa::PoolKind::Max
-                              ? machine::PoolKind::Max
-                              : machine::PoolKind::Average,
+  return machine::vecPool(machine, static_cast<machine::PoolKind>(inst.kind),
                           store, channels, shape)
       .issue;
 }
@@ -308,18 +307,44 @@ void PoolEmitter::spread(const Band &band) {
              rowsOf(result, band.first + part * band.count, band.count, 0));
 }
 
-/// Bands of rows, each worth some latencies of the vector unit; with parts, the
-/// rows at the borders that cannot be cut come before and after.
+/// Rows of a band of each of `parts` parts that have `rows` results together.
+/// Bands are worth some latencies of the vector unit. Short ones begin early:
+/// the producer makes the first in their share of the time of all, which is
+/// taken to be as long as the pool. Long ones reduce fewer lines twice.
+int64_t PoolEmitter::bandRows(int64_t rows, int64_t parts) const {
+  auto cyclesOf = [&](int64_t count) {
+    int64_t ignored = 0;
+    return cycles(axes[rowSlot].part(0, std::max<int64_t>(count, 1), ignored),
+                  channelsOf(parts));
+  };
+  const auto work =
+      static_cast<int64_t>(cycles(axes[rowSlot], result.channels()));
+  const int64_t most = std::clamp<int64_t>(
+      work / (kBandLatencies * std::max<int64_t>(machine.vec.latency, 1)), 1,
+      kMostBands);
+  const uint64_t whole = cyclesOf(rows / parts);
+  int64_t best = 0;
+  uint64_t least = std::numeric_limits<uint64_t>::max();
+  for (int64_t bands = most; bands >= 1; --bands) {
+    const int64_t count = llvm::divideCeilSigned(rows, bands * parts);
+    const uint64_t all = static_cast<uint64_t>(llvm::divideCeilSigned(
+                             rows, std::max<int64_t>(count * parts, 1))) *
+                         cyclesOf(count);
+    if (const uint64_t cost = all + whole / static_cast<uint64_t>(bands);
+        cost < least)
+      least = cost, best = count;
+  }
+  return best;
+}
+
+/// Bands of rows; with parts, the rows at the borders that cannot be cut come
+/// before and after.
 llvm::SmallVector<PoolEmitter::Band, 16>
 PoolEmitter::bandsOf(int64_t parts) const {
   int64_t out = axes[rowSlot].out;
   auto [first, last] =
       parts > 1 ? axes[rowSlot].interior() : std::pair(int64_t(0), out);
-  auto work = static_cast<int64_t>(cycles(axes[rowSlot], result.channels()));
-  int64_t most =
-      work / (kBandLatencies * std::max<int64_t>(machine.vec.latency, 1));
-  int64_t rows = llvm::divideCeilSigned(
-      last - first, std::clamp<int64_t>(most, 1, kMostBands) * parts);
+  const int64_t rows = bandRows(last - first, parts);
   llvm::SmallVector<Band, 16> bands;
   if (first > 0)
     bands.push_back({0, first, 1});
@@ -356,6 +381,8 @@ void PoolEmitter::run() {
 } // namespace
 
 llvm::Error emitPool(Generator &generator, const TileContext &tile) {
+  if (cast<npu::VecPoolOp>(tile.op).reducesAlong(tile.result.axis))
+    return emitWindowSums(generator, tile);
   const View &source = tile.operands[0];
   int64_t step = source.channels();
   if (comesByChannels(tile.op->getOperand(0).getDefiningOp()))

@@ -102,9 +102,8 @@ void globalPool(Node &n) {
   n.setOutput(0, n.reduce(kind, x, axes, true));
 }
 
-/// x / (bias + alpha / size * sum of squares over `size` channels) ^ beta. The
-/// sum over channels is an average pool over [N, 1, C, H*W] whose divisor is
-/// always `size`.
+/// x * (bias + alpha / size * sum of squares over `size` channels) ^ -beta. The
+/// sum over channels is a pool over [N, 1, C, H*W].
 void lrn(Node &n) {
   double alpha = n.getFloat("alpha", 0.0001f), beta = n.getFloat("beta", 0.75f);
   double bias = n.getFloat("bias", 1.0f);
@@ -123,17 +122,18 @@ void lrn(Node &n) {
   a.strides = {1, 1};
   a.dilations = {1, 1};
   a.pads = {(size - 1) / 2, 0, size - 1 - (size - 1) / 2, 0};
-  a.countIncludePad = true;
+  a.sums = true;
   Value squares = n.binary<MulOp>(x, x);
-  Value mean =
+  Value sum =
       n.avgPool(n.reshape(squares, {shape[0], 1, shape[1], spatial}), a);
-  mean = n.reshape(mean, shape);
-  if (!mean)
+  sum = n.reshape(sum, shape);
+  if (!sum)
     return;
   auto number = [&](double value) { return n.splat(value, elementOf(x)); };
-  Value base =
-      n.binary<AddOp>(n.binary<MulOp>(mean, number(alpha)), number(bias));
-  n.setOutput(0, n.binary<DivOp>(x, n.binary<PowOp>(base, number(beta))));
+  Value scaled =
+      n.binary<MulOp>(sum, number(alpha / static_cast<double>(size)));
+  Value base = n.binary<AddOp>(scaled, number(bias));
+  n.setOutput(0, n.binary<MulOp>(x, n.binary<PowOp>(base, number(-beta))));
 }
 
 /// (sum of |x|^p)^(1/p), the sum being an average of complete windows times
@@ -274,6 +274,6 @@ std::vector<OperatorRow> ashlar::frontend::poolRows() {
       {"LRN",
        {1, 13},
        lrn,
-       "squares, an average pool over channels, a power and a division"},
+       "squares, sums over channels, a power and a product"},
   };
 }
