@@ -391,7 +391,6 @@ void Verifier::markDrained() {
       defined.markDrained(access);
 }
 
-std::optional<Fault> Verifier::matmul(uint32_t index, const isa::PeMatmul &op) {
 /// What contradicts the active stationary set or the machine.
 std::optional<Finding>
 Verifier::checkStationary(const isa::PeMatmul &op) const {
