@@ -29,7 +29,6 @@
 #include "dialects/NPU/NPUDialect.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Diagnostics.h"
-#include "mlir/IR/Verifier.h"
 #include "mlir/Pass/PassInstrumentation.h"
 #include "mlir/Pass/PassManager.h"
 #include "llvm/ADT/SetVector.h"
@@ -102,12 +101,9 @@ Compilation::runPasses(ErrorClass failure,
   DiagnosticText diagnostics(context);
   PassManager manager(&context);
   build(manager);
-  // Who looks on after each pass also learns which one broke the module.
-  manager.enableVerifier(options.afterPass != nullptr);
   if (options.afterPass)
     manager.addInstrumentation(std::make_unique<PassHook>(options));
-  if (succeeded(manager.run(*result.module)) &&
-      succeeded(verify(*result.module)))
+  if (succeeded(manager.run(*result.module)))
     return llvm::Error::success();
   return makeError(failure, "{}", diagnostics.take());
 }
