@@ -56,8 +56,8 @@ int64_t axisOfResult(Operation *op) {
 class MovePredictor {
 public:
   MovePredictor(npu::DmaMoveOp op, const Lanes &lanes,
-                const machine::Description &machine)
-      : op(op), lanes(lanes), machine(machine), costs(machine),
+                machine::TransferCosts &costs)
+      : op(op), lanes(lanes), machine(costs.description()), costs(costs),
         result(storageOf(op.getY())), model(buildTilingModel(op, machine)) {}
 
   OperationCycles run();
@@ -80,7 +80,7 @@ private:
   npu::DmaMoveOp op;
   const Lanes &lanes;
   const machine::Description &machine;
-  machine::TransferCosts costs;
+  machine::TransferCosts &costs;
   StorageType result;
   TilingModel model;
   StorageType moved; ///< of the elements while they are copied
@@ -230,13 +230,19 @@ OperationCycles MovePredictor::run() {
 
 OperationCycles moveCycles(npu::DmaMoveOp op, const Lanes &lanes,
                            const machine::Description &machine) {
+  machine::TransferCosts costs(machine);
+  return moveCycles(op, lanes, costs);
+}
+
+OperationCycles moveCycles(npu::DmaMoveOp op, const Lanes &lanes,
+                           machine::TransferCosts &costs) {
   if (op.getInputs().size() == 1)
     if (Operation *producer = op.getInputs()[0].getDefiningOp();
         producer && mlir::isa<npu::DecisionInterface>(producer) &&
         !lanes.folded() &&
         viewAxis(op, axisOfResult(producer)) == axisOfResult(op))
       return {};
-  return MovePredictor(op, lanes, machine).run();
+  return MovePredictor(op, lanes, costs).run();
 }
 
 int64_t relayCycles(Value value, int64_t axis, const Lanes &from,

@@ -114,6 +114,7 @@ private:
     }
   };
 
+  Part partOf(const partition::Window &window) const;
   void findGroups(const partition::Positions4 &extent, int64_t entries);
   void findPooledGroups(npu::PeConvOp conv, int64_t images, int64_t width);
   int64_t accesses(const Box &box, int64_t bytes, int64_t step,
@@ -200,33 +201,59 @@ void DensePipeline::findPooledGroups(npu::PeConvOp conv, int64_t images,
       });
 }
 
+/// A window and its pieces, wherever it begins.
+DensePipeline::Part
+DensePipeline::partOf(const partition::Window &window) const {
+  auto boxOf = [](const partition::Window &box) {
+    return Box{box.rows(), box.size[3]};
+  };
+  Part part;
+  part.whole = boxOf(window);
+  partition::forEachPiece(window, lanes > 1 || drained > 1,
+                          [&](const partition::Window &piece, int64_t) {
+                            part.pieces.push_back(boxOf(piece));
+                          });
+  return part;
+}
+
 /// The windows that half of the banks of PSUM hold at a time.
 void DensePipeline::findGroups(const partition::Positions4 &extent,
                                int64_t entries) {
   const size_t most = std::max<size_t>(machine.psum.banks / 2, 1);
-  auto boxOf = [](const partition::Window &window) {
-    return Box{window.rows(), window.size[3]};
+  // Windows of a batch have few sizes, which alone decide their pieces.
+  std::vector<Part> parts;
+  llvm::SmallVector<std::pair<partition::Positions4, size_t>, 8> known;
+  auto numberOf = [&](const partition::Window &window) {
+    for (const auto &[size, number] : known)
+      if (size == window.size)
+        return number;
+    Part part = partOf(window);
+    const auto number =
+        static_cast<size_t>(llvm::find(parts, part) - parts.begin());
+    if (number == parts.size())
+      parts.push_back(std::move(part));
+    known.push_back({window.size, number});
+    return number;
   };
-  llvm::SmallVector<Part, 2> group;
+  llvm::SmallVector<size_t, 2> group, last;
   auto close = [&] {
     if (group.empty())
       return;
-    if (groups.empty() || groups.back().windows != group)
-      groups.push_back({group, 0});
+    if (groups.empty() || last != group) {
+      Run &run = groups.emplace_back();
+      for (size_t number : group)
+        run.windows.push_back(parts[number]);
+      last = group;
+    }
     ++groups.back().count;
     group.clear();
   };
-  partition::forEachWindow(
-      extent, lanes, entries, [&](const partition::Window &window) {
-        Part &part = group.emplace_back();
-        part.whole = boxOf(window);
-        partition::forEachPiece(window, lanes > 1 || drained > 1,
-                                [&](const partition::Window &piece, int64_t) {
-                                  part.pieces.push_back(boxOf(piece));
-                                });
-        if (group.size() == most)
-          close();
-      });
+  partition::forEachWindow(extent, lanes, entries,
+                           [&](const partition::Window &window) {
+                             group.push_back(numberOf(window));
+                             if (group.size() == most)
+                               close();
+                           });
   close();
 }
 
@@ -459,12 +486,12 @@ machine::VecCost drainFunction(mlir::Operation *product) {
 }
 
 int64_t makingCycles(mlir::Value x, const Lanes &lanes,
-                     const machine::Description &machine) {
+                     machine::TransferCosts &costs) {
   auto move = x.getDefiningOp<npu::DmaMoveOp>();
   if (!move)
     return 0;
-  const OperationCycles own = moveCycles(move, lanes, machine);
-  const int64_t copied = own.copied(machine);
+  const OperationCycles own = moveCycles(move, lanes, costs);
+  const int64_t copied = own.copied(costs.description());
   return std::max(copied, own.vector) +
          llvm::divideCeil(std::min(copied, own.vector), kOverlapTiles);
 }

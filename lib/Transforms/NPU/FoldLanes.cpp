@@ -11,6 +11,7 @@
 #include "ashlar/Analysis/Tiles/TileSequence.h"
 #include "ashlar/Analysis/Tiles/TilingModel.h"
 #include "ashlar/Machine/Cycles.h"
+#include "ashlar/Machine/Transfers.h"
 #include "ashlar/Transforms/NPU/Passes.h"
 #include "dialects/NPU/AccessPattern.h"
 #include "dialects/NPU/NPUDialect.h"
@@ -18,6 +19,8 @@
 #include "llvm/Support/MathExtras.h"
 
 #include <fmt/format.h>
+
+#include <optional>
 
 namespace ashlar::npu {
 #define GEN_PASS_DEF_FOLDLANES
@@ -142,6 +145,7 @@ struct FoldLanesPass : impl::FoldLanesBase<FoldLanesPass> {
           << "policy '" << policy << "', expected cycles or source";
       return signalPassFailure();
     }
+    transfers.emplace(*machine);
     getOperation().walk([&](Operation *op) {
       if (isa<PeConvOp, DmaMoveOp>(op))
         decide(op, *machine);
@@ -193,11 +197,10 @@ struct FoldLanesPass : impl::FoldLanesBase<FoldLanesPass> {
   /// and its maker, whose drains into lanes do not follow their streams. Where
   /// drains bound the total, fewer cycles of the array, the second number, are
   /// less work.
-  std::pair<int64_t, int64_t>
-  costOf(Value result, const Lanes &lanes,
-         const machine::Description &machine) const {
+  std::pair<int64_t, int64_t> costOf(Value result, const Lanes &lanes,
+                                     const machine::Description &machine) {
     const auto own = denseCycles(readersOf(result), lanes, machine);
-    int64_t sum = own.total + analysis::makingCycles(result, lanes, machine);
+    int64_t sum = own.total + analysis::makingCycles(result, lanes, *transfers);
     auto maker = result.getDefiningOp<PeConvOp>();
     if (maker && !hasStationaryActivations(maker))
       sum += denseCycles(maker, analysis::widthLanesOf(maker.getX()), machine,
@@ -207,7 +210,7 @@ struct FoldLanesPass : impl::FoldLanesBase<FoldLanesPass> {
   }
 
   Lanes chooseByCycles(Value result, llvm::ArrayRef<Lanes> folds,
-                       const machine::Description &machine) const {
+                       const machine::Description &machine) {
     auto cycles = [&](const Lanes &lanes) {
       return costOf(result, lanes, machine);
     };
@@ -226,9 +229,8 @@ struct FoldLanesPass : impl::FoldLanesBase<FoldLanesPass> {
   /// The terms of one alternative: taps are never inserted and no bytes are
   /// copied, since producers write the folded layout themselves; movements
   /// among them in more runs.
-  static NamedAttribute detailsOf(StringRef name, PeConvOp conv,
-                                  const Lanes &lanes,
-                                  const machine::Description &machine) {
+  NamedAttribute detailsOf(StringRef name, PeConvOp conv, const Lanes &lanes,
+                           const machine::Description &machine) {
     Builder builder(conv.getContext());
     auto share = [](int64_t useful, int64_t all) {
       return static_cast<double>(useful) / static_cast<double>(all);
@@ -255,7 +257,7 @@ struct FoldLanesPass : impl::FoldLanesBase<FoldLanesPass> {
                    denseCycles(readersOf(conv.getX()), lanes, machine).total),
              count("array_cycles", cycles.array), count("copied_bytes", 0),
              count("copy_cycles",
-                   analysis::makingCycles(conv.getX(), lanes, machine)),
+                   analysis::makingCycles(conv.getX(), lanes, *transfers)),
              count("drain_cycles", cycles.drain), count("lanes", lanes.count),
              part("useful_columns",
                   share(outputs,
@@ -271,7 +273,7 @@ struct FoldLanesPass : impl::FoldLanesBase<FoldLanesPass> {
   }
 
   void explain(PeConvOp conv, const Lanes &best, llvm::ArrayRef<Lanes> folds,
-               const machine::Description &machine) const {
+               const machine::Description &machine) {
     Builder builder(conv.getContext());
     int64_t own = denseCycles(conv, best, machine).total;
     llvm::SmallVector<NamedAttribute> alternatives, details;
@@ -310,6 +312,9 @@ struct FoldLanesPass : impl::FoldLanesBase<FoldLanesPass> {
              builder.getNamedAttr("details",
                                   builder.getDictionaryAttr(details))}));
   }
+
+  /// Folds of a map ask for the cost of similar transfers.
+  std::optional<machine::TransferCosts> transfers;
 };
 
 } // namespace

@@ -9,6 +9,7 @@
 #include "ashlar/Analysis/Array/StationaryPlan.h"
 #include "ashlar/Analysis/Layout/Lanes.h"
 #include "ashlar/Machine/Cycles.h"
+#include "ashlar/Machine/Transfers.h"
 #include "dialects/NPU/NPUDialect.h"
 
 namespace ashlar::analysis {
@@ -51,7 +52,7 @@ int64_t encodeCycles(mlir::Value x, const Lanes &lanes,
 /// by tile (kOverlapTiles), so that one tile's share of the faster of both is
 /// not hidden. 0 if no move makes it.
 int64_t makingCycles(mlir::Value x, const Lanes &lanes,
-                     const machine::Description &machine);
+                     machine::TransferCosts &costs);
 
 /// True if row groups can run the convolution: its weights are stationary, and
 /// its stride along a row fits the instruction. Groups of channels are blocks

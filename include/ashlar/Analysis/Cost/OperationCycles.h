@@ -60,6 +60,9 @@ int64_t decodeCycles(mlir::Value map, const machine::Description &machine);
 /// view. Encoded operands of a plain result are assumed to be decoded already.
 OperationCycles moveCycles(npu::DmaMoveOp op, const Lanes &lanes,
                            const machine::Description &machine);
+/// The same for callers that compare many: \p costs knows earlier transfers.
+OperationCycles moveCycles(npu::DmaMoveOp op, const Lanes &lanes,
+                           machine::TransferCosts &costs);
 
 /// Cycles of the queues to copy \p value from fold \p from to fold \p to, up to
 /// completion.

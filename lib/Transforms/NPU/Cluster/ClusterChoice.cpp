@@ -94,12 +94,12 @@ int64_t Chooser::gainOfFold(Value x) {
   if (!added)
     return known->second;
   auto shape = shapeOf(x);
-  const int64_t plain = analysis::makingCycles(x, analysis::Lanes(), machine);
+  const int64_t plain = analysis::makingCycles(x, analysis::Lanes(), transfers);
   int64_t folded = plain == 0 ? 0 : INT64_MAX;
   if (plain > 0)
     for (const analysis::Lanes &fold :
          analysis::laneFolds(shape[1], shape.back(), machine))
-      folded = std::min(folded, analysis::makingCycles(x, fold, machine));
+      folded = std::min(folded, analysis::makingCycles(x, fold, transfers));
   return known->second = folded == INT64_MAX ? 0 : plain - folded;
 }
 

@@ -8,6 +8,7 @@
 #define ASHLAR_LIB_TRANSFORMS_NPU_CLUSTER_CLUSTERCHOICE_H
 
 #include "ashlar/Analysis/Sparse/TilePlan.h"
+#include "ashlar/Machine/Transfers.h"
 #include "ashlar/Partition/Classify.h"
 #include "dialects/NPU/NPUDialect.h"
 #include "llvm/ADT/DenseMap.h"
@@ -97,7 +98,7 @@ class NetworkTime;
 class Chooser {
 public:
   Chooser(const machine::Description &machine, const Policy &policy)
-      : machine(machine), policy(policy) {}
+      : machine(machine), transfers(machine), policy(policy) {}
 
   void predict(PeConvOp conv);
   void decide();
@@ -127,6 +128,7 @@ private:
   }
 
   const machine::Description &machine;
+  machine::TransferCosts transfers; ///< Of the moves whose folds are compared.
   const Policy &policy;
   llvm::DenseMap<mlir::Operation *, size_t> numbers; ///< Of candidates.
   llvm::DenseMap<mlir::Value, int64_t> foldGains;    ///< Known ones.
