@@ -184,7 +184,7 @@ static bool comparesEqual(Generator &generator, uint64_t seed,
 
 TEST(Differential, RandomPrograms) {
   int64_t pooled = 0;
-  for (uint64_t seed = 1; seed <= 150; ++seed) {
+  for (uint64_t seed = 1; seed <= 600; ++seed) {
     Generator generator(seed);
     const std::vector<Instruction> code = generator.program(12);
     pooled += llvm::count_if(code, [](const Instruction &inst) {

@@ -148,12 +148,17 @@ long double NaiveMachine::alignedSum(const isa::ActDrain &op, const Tensor &res,
     sum += std::nearbyint(std::ldexp(m, e - unit));
   if (block && op.function == isa::Function::Relu)
     sum = std::max(sum, 0.0L);
+  // Beyond 63 bits a limit is the largest integer (docs/Numerics.md 6).
   auto limit = [&](float v) {
-    return std::nearbyint(std::ldexp(static_cast<long double>(v), -unit));
+    const long double most = 0x7fff'ffff'ffff'ffffL;
+    return std::clamp(
+        std::nearbyint(std::ldexp(static_cast<long double>(v), -unit)), -most,
+        most);
   };
   if (block && op.function == isa::Function::Clip)
     sum = std::min(std::max(sum, limit(op.alpha)), limit(op.beta));
-  return std::ldexp(sum, unit);
+  // What is beyond every cell saturates, or is 0; long double must hold it.
+  return std::ldexp(sum, std::clamp(unit, -10000, 10000));
 }
 
 /// The epilogue in binary32: 64 bits of mantissa hold the sum, which is rounded
