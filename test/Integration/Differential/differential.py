@@ -25,7 +25,8 @@ Refusals are counted by reason, --verbose shows them in full. --only=views-matmu
 reshapes, starving-convs, wide-convs, heads draws from one grammar; --case=K repeats one
 case; --keep=DIR stores the files of failures, with their command lines, and with --shrink the
 smallest model that ashlar-reduce finds; --again=DIR judges such a folder again, or
-another model in its place. A case depends on seed, grammar and its number alone.
+another model in its place. A case depends on seed, grammar and its number alone;
+^C ends a run with the summary of what was compared.
 """
 
 import argparse
@@ -164,15 +165,18 @@ def main():
     print("reference: " + (cases.judge.OnnxRuntime if ort.available()
                            else cases.judge.AshlarReference).name)
     begin, summary = time.monotonic(), Summary()
-    for result in results(options, numbers):
-        summary.add(result)
-        for finding in {f.key: f for f in reversed(result.findings)}.values():
-            print(f"FAIL seed {options.seed} case {result.case}: {finding.kind}: {finding.text}\n"
-                  f"  {finding.command}", flush=True)
-        for text in result.told if options.verbose else []:
-            print(f"refused case {result.case}: {text}", flush=True)
-        if options.seconds and time.monotonic() - begin > options.seconds:
-            break
+    try:
+        for result in results(options, numbers):
+            summary.add(result)
+            for finding in {f.key: f for f in reversed(result.findings)}.values():
+                print(f"FAIL seed {options.seed} case {result.case}: {finding.kind}: {finding.text}\n"
+                      f"  {finding.command}", flush=True)
+            for text in result.told if options.verbose else []:
+                print(f"refused case {result.case}: {text}", flush=True)
+            if options.seconds and time.monotonic() - begin > options.seconds:
+                break
+    except KeyboardInterrupt:
+        pass  # What was compared so far counts.
     summary.show(time.monotonic() - begin)
     return int(summary.failure())
 

@@ -1,0 +1,165 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Shared models on presets of which a few parameters were changed, as a sweep does.
+
+usage: swept_presets.py [--seeds=0:20] [--keep=DIR] [--verbose]
+
+A seed decides a preset, one to four parameters (random_machines.py, and numbers of
+partitions up to the most that a machine may have), a shared model and options. Fails if
+
+- ashlarc ends in any other way than with a program or by saying what does not fit
+  (exit codes 2, 3 and 5; 4 if the machine contradicts itself), or takes more than a
+  minute of processor time,
+- ashlar-run does not run the program,
+- an output differs in a bit from that of the same model on a1, where both have the same
+  numeric plan,
+- nothing was compared.
+"""
+
+import argparse
+import collections
+import glob
+import os
+import random
+import shutil
+import subprocess
+import sys
+import tempfile
+
+import numpy as np
+
+sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+
+import common  # noqa: E402
+import random_machines  # noqa: E402
+
+PRESETS = ["a1", "a1", "a1-ideal", "a1-iso", "a1-edge", "a1-tiny"]
+PARTITIONS = [8, 16, 40, 64, 96, 120, 128, 160, 256, 512, 1000, 1024, 2048, 4088]
+LARGEST, LARGEST_ON_TINY = 16 << 20, 2 << 20  # bytes of a model
+OPTIONS = {
+    "sparse": ["off", "tile", "auto"], "fold-w": ["off", "stride", "lane", "both"],
+    "format": ["bfp16", "bfp12"], "scale": ["fixed(e=-4)"], "residual": ["bf16", "f32"],
+}
+
+
+def models(preset):
+    """The light ones are small files of large networks: too much for a1-tiny."""
+    tiny = preset == "a1-tiny"
+    paths = glob.glob(os.path.join(common.MODELS, "*.onnx"))
+    if not tiny:
+        paths += glob.glob(os.path.join(common.MODELS, "light", "*.onnx"))
+    return [path for path in sorted(paths)
+            if os.path.getsize(path) <= (LARGEST_ON_TINY if tiny else LARGEST)]
+
+
+def draw_machine(draw, preset):
+    values = {**random_machines.SIZES, **random_machines.PRICES, "sb.partitions": PARTITIONS,
+              "pe.rows": random_machines.EXTENTS, "pe.columns": random_machines.EXTENTS}
+    names = draw.sample(sorted(values), draw.choice([1, 1, 2, 3]))
+    if draw.random() < 0.5:
+        names[0] = "sb.partitions"
+    return random_machines.Machine.read(preset).changed(
+        {name: draw.choice(values[name]) for name in names})
+
+
+def draw_options(draw):
+    return [f"--{name}={draw.choice(values)}" for name, values in OPTIONS.items()
+            if draw.random() < 0.2]
+
+
+def compile_model(model, machine, options, folder):
+    """(exit code, what it said) of ashlarc, which leaves m.ash and plan."""
+    done = subprocess.run(
+        [common.tool("ashlarc"), model, f"--machine={machine}", "-o",
+         os.path.join(folder, "m.ash"), f"--dump-plan={os.path.join(folder, 'plan')}", *options],
+        text=True, capture_output=True, preexec_fn=random_machines.limit_time)
+    return done.returncode, done.stderr.strip()
+
+
+def outputs(folder):
+    """Bytes of the outputs by name, or the message of a failed run."""
+    path = os.path.join(folder, "out.npz")
+    done = common.run_tool("ashlar-run", os.path.join(folder, "m.ash"), "--random-inputs=1",
+                           f"--outputs={path}", "--quiet", "--no-cache", check=False)
+    if done.returncode:
+        return f"ashlar-run: exit code {done.returncode}: {done.stderr.strip()[:300]}"
+    with np.load(path) as arrays:
+        return {name: arrays[name].tobytes() for name in arrays}
+
+
+def plan_of(folder):
+    with open(os.path.join(folder, "plan", "plan.json"), "rb") as file:
+        return file.read()
+
+
+class Sweep:
+    """Runs seeds; knows what a1 gives for a model and options."""
+
+    def __init__(self, keep):
+        self.keep, self.known, self.counts = keep, {}, collections.Counter()
+
+    def on_a1(self, model, options):
+        key = (model, *options)
+        if key not in self.known:
+            with tempfile.TemporaryDirectory() as folder:
+                code, _ = compile_model(model, "a1", options, folder)
+                self.known[key] = (plan_of(folder), outputs(folder)) if code == 0 else None
+        return self.known[key]
+
+    def compare(self, model, options, folder):
+        """What is wrong with a program, or nothing."""
+        own, reference = outputs(folder), self.on_a1(model, options)
+        if isinstance(own, str):
+            return own
+        if reference is None or reference[0] != plan_of(folder):
+            self.counts["other plan"] += 1
+        elif reference[1] != own:
+            return "outputs differ from those of a1, with the same numeric plan"
+        else:
+            self.counts["equal"] += 1
+        return None
+
+    def run(self, seed, verbose):
+        draw = random.Random(seed)
+        preset = draw.choice(PRESETS)
+        machine, options = draw_machine(draw, preset), draw_options(draw)
+        model = draw.choice(models(preset))
+        folder = tempfile.mkdtemp()
+        path = machine.write(os.path.join(folder, "machine.yaml"))
+        code, said = compile_model(model, path, options, folder)
+        if code == 0:
+            wrong = self.compare(model, options, folder)
+        else:
+            self.counts[f"exit {code}"] += 1
+            wrong = None if code in (2, 3, 4, 5) else f"ashlarc: exit code {code}: {said[:400]}"
+        changes = machine.difference(random_machines.Machine.read(preset))
+        name = f"seed {seed}: {os.path.basename(model)} on {preset} {changes} {' '.join(options)}"
+        if wrong or verbose:
+            print(f"{'FAIL ' if wrong else ''}{name}: {wrong or said[:300] or 'ok'}", flush=True)
+        self.finish(seed, folder, wrong)
+
+    def finish(self, seed, folder, wrong):
+        if wrong:
+            self.counts["failed"] += 1
+            if self.keep:
+                shutil.copytree(folder, os.path.join(self.keep, str(seed)), dirs_exist_ok=True)
+        shutil.rmtree(folder)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--seeds", default="0:20")
+    parser.add_argument("--keep")
+    parser.add_argument("--verbose", action="store_true")
+    options = parser.parse_args()
+    first, last = map(int, options.seeds.split(":"))
+    sweep = Sweep(options.keep)
+    for seed in range(first, last):
+        sweep.run(seed, options.verbose)
+    print(f"{last - first} seeds: " +
+          ", ".join(f"{n} {what}" for what, n in sorted(sweep.counts.items())))
+    return int(sweep.counts["failed"] > 0 or sweep.counts["equal"] == 0)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
