@@ -4,8 +4,8 @@
 // before anything is written, in program order of the elements, so that the
 // fault of a run does not depend on threads.
 
-#include "Indices.h"
-#include "TensorRows.h"
+#include "../Indices.h"
+#include "../TensorRows.h"
 
 using namespace ashlar;
 using namespace ashlar::emulator;

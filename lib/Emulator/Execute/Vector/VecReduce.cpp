@@ -2,8 +2,8 @@
 //
 // vec.reduce and vec.reduce_channels: reductions in index order.
 
-#include "Engine.h"
-#include "TensorRows.h"
+#include "../Engine.h"
+#include "../TensorRows.h"
 #include <algorithm>
 
 using namespace ashlar;

@@ -2,8 +2,8 @@
 //
 // vec.map: elementwise functions, conversions, encode.
 
-#include "Engine.h"
-#include "TensorRows.h"
+#include "../Engine.h"
+#include "../TensorRows.h"
 #include <algorithm>
 #include <cstring>
 

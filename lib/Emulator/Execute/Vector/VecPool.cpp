@@ -2,8 +2,8 @@
 //
 // vec.pool: window reductions in ascending (d, h, w) order of the window.
 
-#include "Engine.h"
-#include "TensorRows.h"
+#include "../Engine.h"
+#include "../TensorRows.h"
 #include "llvm/ADT/SmallVector.h"
 #include <algorithm>
 

@@ -3,7 +3,7 @@
 // vec.drain: entries of PSUM through the epilogue, rounded as a drain would
 // store them, and reduced over windows as vec.pool would reduce what it stored.
 
-#include "Drain.h"
+#include "../Drain.h"
 #include "ashlar/Isa/PooledDrain.h"
 #include "ashlar/Numerics/Encode.h"
 
