@@ -109,7 +109,7 @@ DenseResourceElementsHandle ashlar::nn::reserveResource(MLIRContext *context,
 ElementsAttr ashlar::nn::makeElements(RankedTensorType type, std::string bytes,
                                       llvm::StringRef hint) {
   assert(toElementType(type.getElementType()) &&
-         bytes.size() == type.getNumElements() *
+         bytes.size() == static_cast<uint64_t>(type.getNumElements()) *
                              byteSize(*toElementType(type.getElementType())));
   if (type.getNumElements() <= maxInlineElements) {
     if (!type.getElementType().isInteger(1))
