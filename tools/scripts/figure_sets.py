@@ -103,12 +103,14 @@ def board():
 
 
 def board_row(name, kernels):
-    """The cells of a network with a kernel set, if the host has that one."""
+    """The cells of a network with a kernel set: none where the host has not that one, as
+    figures of two hosts do not belong into one table."""
     def measure():
+        import bench_speed
         for row in board()["rows"]:
             if row[:2] == [name, kernels]:
                 return row
-        raise tools.Failure(f"the host has no kernels '{kernels}'")
+        return [name, kernels] + ["-"] * (len(bench_speed.HEAD) - 2)
     return measure
 
 
