@@ -39,6 +39,7 @@ LARGEST, LARGEST_ON_TINY = 16 << 20, 2 << 20  # bytes of a model
 OPTIONS = {
     "sparse": ["off", "tile", "auto"], "fold-w": ["off", "stride", "lane", "both"],
     "format": ["bfp16", "bfp12"], "scale": ["fixed(e=-4)"], "residual": ["bf16", "f32"],
+    "pool-drain": ["on"],
 }
 
 
@@ -54,10 +55,13 @@ def models(preset):
 
 def draw_machine(draw, preset):
     values = {**random_machines.SIZES, **random_machines.PRICES, "sb.partitions": PARTITIONS,
-              "pe.rows": random_machines.EXTENTS, "pe.columns": random_machines.EXTENTS}
+              "pe.rows": random_machines.EXTENTS, "pe.columns": random_machines.EXTENTS,
+              "vec.psum_lanes": [4, 64, 100]}
     names = draw.sample(sorted(values), draw.choice([1, 1, 2, 3]))
-    if draw.random() < 0.5:
+    if draw.random() < 0.4:
         names[0] = "sb.partitions"
+    elif draw.random() < 0.3:
+        names[0] = "vec.psum_lanes"
     return random_machines.Machine.read(preset).changed(
         {name: draw.choice(values[name]) for name in names})
 
