@@ -62,8 +62,15 @@ def draw_machine(draw, preset):
         names[0] = "sb.partitions"
     elif draw.random() < 0.3:
         names[0] = "vec.psum_lanes"
-    return random_machines.Machine.read(preset).changed(
+    machine = random_machines.Machine.read(preset).changed(
         {name: draw.choice(values[name]) for name in names})
+    # Rows and columns of the array have a partition each.
+    for side in ("pe.rows", "pe.columns"):
+        if machine.number(side) > machine.number("sb.partitions"):
+            machine = machine.changed({side: machine.number("sb.partitions")})
+    if machine.number("pe.rows") % machine.number("pe.row_group_granularity"):
+        machine = machine.changed({"pe.row_group_granularity": 1})
+    return machine
 
 
 def draw_options(draw):
