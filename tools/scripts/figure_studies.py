@@ -19,7 +19,7 @@ PART = re.compile(r"(\w+) +([\d,]+) \( *([\d,]+)\)")
 def transpose(extent, size, place):
     """Cycles of a transpose, by mode: (of the run, of the transpose)."""
     text = tools.script("test/Integration/Transposes/transposes.py", "measure",
-                        "--shapes=" + ",".join(EXTENTS), f"--place={place}")
+                        "--shapes=" + ",".join(EXTENTS), f"--place={place}", "--above=100")
     for rows, columns, found, parts, _ in MOVED.findall(text):
         if f"{rows}x{columns}" == extent and int(found) == size:
             number = lambda value: int(value.replace(",", ""))
@@ -60,7 +60,7 @@ PLACES = {"pools": "inside the chip", "load": "on load", "store": "on store",
 def winners(place, size):
     """The extents n of n x n for which a copy, both (within 2 %) or the array win."""
     text = tools.script("test/Integration/Transposes/transposes.py", "ranges",
-                        f"--places={place}")
+                        f"--places={place}", "--above=100")
     line = find(rf"(?m)^{place}, {size} B: (.*)$", text)[0]
     found = dict(part.split(" ", 1) for part in line.split("; "))
     return found.pop("copy", ""), found.pop("copy=pe", ""), found.pop("pe", ""), found

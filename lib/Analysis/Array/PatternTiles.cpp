@@ -11,6 +11,7 @@
 #include "llvm/Support/MathExtras.h"
 
 #include <algorithm>
+#include <iterator>
 
 using namespace mlir;
 
@@ -102,9 +103,11 @@ int64_t markPatterns(std::vector<ColumnTile> &columns, Operation *op,
       marked += tile.pattern ? 1 : 0;
     }
     // The array waits where streams of more positions follow others.
-    llvm::stable_sort(column.tiles, [](const auto &a, const auto &b) {
-      return a.pattern && !b.pattern;
-    });
+    auto isWhole = [](const StationaryTile &tile) { return !tile.pattern; };
+    std::vector<StationaryTile> whole;
+    llvm::copy_if(column.tiles, std::back_inserter(whole), isWhole);
+    llvm::erase_if(column.tiles, isWhole);
+    llvm::append_range(column.tiles, whole);
   }
   return marked;
 }

@@ -11,7 +11,7 @@ usage: transposes.py exact [--sample=N] [--types=...] [--mode=pe] [--machine=a1]
 exact: permutations of rank 2 to 6 (all 872, or N of them) of random shapes and
 random bit patterns, every element type, bit for bit against numpy on raw words.
 measure: cycles of a transpose for every --transpose; fails if `auto` is more
-than 2 % above the best, if `pe` moves a byte of DRAM for it or issues a
+than 2 % (--above) above the best, if `pe` moves a byte of DRAM for it or issues a
 descriptor, or if a result differs from numpy's. A third extent in front is a
 batch. By --place it stands between two poolings, which need its two axes across
 partitions (pools), reads a graph input before a pooling (load: `copy` is a
@@ -235,7 +235,7 @@ def measure_one(options, folder, kind, batch, rows, columns):
             swaps = [d for d in compiled["decisions"]
                      if d["node"] == "transpose" and d["choice"] == "in-place"]
     best = min(total for mode, (total, _) in totals.items() if mode != "auto")
-    if totals["auto"][0] > 1.02 * best:
+    if totals["auto"][0] > (1 + options.above / 100) * best:
         problems.append(f"auto takes {totals['auto'][0]} cycles, best {best}")
     size = np.dtype(TYPES[kind][1]).itemsize
     cells = " ".join(f"{mode} {total:>8,} ({own:>7,})"
@@ -335,7 +335,7 @@ def ranges(options, folder):
                 if place in PLACES and place != "pools" and "copy" in ways:
                     ways = [way for way in ways if way != "dma"]
                 wins.setdefault("=".join(ways), []).append(extent)
-                if above > 0.02:
+                if above > options.above / 100:
                     failed += 1
                     print(f"  {place}, {size} B, {extent}: auto is "
                           f"{100 * above:.1f} % above the best")
@@ -474,6 +474,7 @@ def main():
     parser.add_argument("--types", default="")
     parser.add_argument("--mode", default="pe")
     parser.add_argument("--machine", default="a1")
+    parser.add_argument("--above", type=float, default=2)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--place", choices=PLACES, default="pools")
     parser.add_argument("--places", default=",".join([*PLACES, *ENCODED]))
