@@ -29,10 +29,6 @@ using analysis::View;
 
 namespace {
 
-/// Tiles of one operation at most: a plan with more is not a plan of ours, and
-/// looking at each would take forever.
-constexpr int64_t kMostTiles = int64_t(1) << 24;
-
 /// Bytes [begin, end) of every partition.
 struct Bytes {
   int64_t begin = 0, end = 0;
@@ -126,15 +122,10 @@ LogicalResult BufferChecker::read(Operation *op) {
 /// Tiles of at least one element, and memory that begins somewhere.
 LogicalResult BufferChecker::checkShape(PlannedOp &plan) {
   auto shape = analysis::shapeOf(plan.op->getResult(0));
-  int64_t tiles = 1;
   bool valid = plan.tile.size() == shape.size();
-  for (size_t i = 0; valid && i < shape.size(); ++i) {
+  for (size_t i = 0; valid && i < shape.size(); ++i)
     valid = plan.tile[i] >= (shape[i] > 0 ? 1 : 0);
-    if (valid && shape[i] > 0)
-      tiles = std::min(kMostTiles + 1,
-                       tiles * llvm::divideCeilSigned(shape[i], plan.tile[i]));
-  }
-  if (!valid || tiles > kMostTiles)
+  if (!valid || countTiles(shape, plan.tile) > kMostTiles)
     return plan.op->emitOpError("has a result of ")
            << textOf(shape) << " in tiles of " << textOf(plan.tile)
            << ": expected up to " << kMostTiles
@@ -418,6 +409,16 @@ LogicalResult BufferChecker::run() {
     llvm::erase_if(live, [&](size_t at) { return memories[at].last <= i; });
   }
   return success(ok);
+}
+
+int64_t countTiles(ArrayRef<int64_t> shape, ArrayRef<int64_t> tile) {
+  int64_t tiles = 1;
+  for (auto [extent, size] : llvm::zip_equal(shape, tile))
+    if (extent > 0)
+      tiles = std::min(kMostTiles + 1,
+                       tiles * std::min(kMostTiles + 1,
+                                        llvm::divideCeilSigned(extent, size)));
+  return tiles;
 }
 
 LogicalResult checkBuffers(ModuleOp module,

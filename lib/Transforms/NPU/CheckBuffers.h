@@ -8,8 +8,17 @@
 
 #include "ashlar/Machine/Description.h"
 #include "mlir/IR/BuiltinOps.h"
+#include "llvm/ADT/ArrayRef.h"
 
 namespace ashlar::npu {
+
+/// Tiles of one operation at most: a plan with more is not one of ours, and
+/// looking at each would take forever.
+inline constexpr int64_t kMostTiles = int64_t(1) << 24;
+
+/// Number of tiles of \p tile that cover \p shape, or kMostTiles + 1 if there
+/// are more than kMostTiles.
+int64_t countTiles(llvm::ArrayRef<int64_t> shape, llvm::ArrayRef<int64_t> tile);
 
 /// Checks that resident results, the scratch memory of every operation, the
 /// buffers of every tile in it, and the weight ring lie within a partition and

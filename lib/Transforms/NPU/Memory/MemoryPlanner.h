@@ -117,6 +117,7 @@ private:
   bool evictSome(int64_t chunkLimit);
   bool planShort();
   llvm::LogicalResult refuse() const;
+  llvm::LogicalResult refuseManyTiles() const;
   void setChunkLimit(int64_t limit);
   void startShort(int64_t limit);
   int64_t largestChunk() const;

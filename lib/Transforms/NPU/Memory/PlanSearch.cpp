@@ -5,6 +5,7 @@
 // short there are two ways out: maps go to DRAM, or columns of weights come in
 // parts along the contraction axis, whose sums wait in PSUM.
 
+#include "../CheckBuffers.h"
 #include "../SmallestTile.h"
 #include "MemoryPlanner.h"
 
@@ -233,8 +234,23 @@ LogicalResult Planner::run() {
   if (keepAll({capacity / 2, capacity * 3 / 8, capacity / 4, capacity / 8},
               /*chunkLimit=*/0) ||
       planShort())
-    return success();
+    return refuseManyTiles();
   return refuse();
+}
+
+/// A plan fits memory whatever the extents are; a program has to end.
+LogicalResult Planner::refuseManyTiles() const {
+  for (const OpPlan &plan : plans) {
+    const auto shape = analysis::shapeOf(plan.op->getResult(0));
+    if (plan.choice.tile.size() == shape.size() &&
+        countTiles(shape, plan.choice.tile) > kMostTiles)
+      return plan.op->emitError()
+             << "is computed in more than " << kMostTiles
+             << " tiles; make its extents smaller or use a machine with more "
+                "bytes per partition ("
+             << machine.name << " has " << machine.sb.bytesPerPartition << ")";
+  }
+  return success();
 }
 
 /// Says what the last attempt, which requested least, found no room for.
