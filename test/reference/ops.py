@@ -162,7 +162,8 @@ def avg_pool(attrs, values, result):
             acc = np.where(valid, acc + shape.view(padded, tap, outputs), acc)
             count += shape.valid(tap, outputs, low, high)
         if not attrs.get("sums"):
-            acc = acc / count.astype(F32)
+            # A window of padding alone averages to 0.
+            acc = acc / np.maximum(count, 1).astype(F32)
         return functions.canonical(acc)
 
 

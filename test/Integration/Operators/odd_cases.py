@@ -127,6 +127,15 @@ def empty_keys(m):
 
 
 @case
+def windows_of_padding(m):
+    """An average over padding alone is 0."""
+    m.opset = 19
+    x = m.input("x", [1, 3, 1, 9])
+    m.output(m.node("AveragePool", [x], kernel_shape=[2, 2], dilations=[2, 2],
+                    strides=[2, 2], pads=[1, 1, 1, 1]))
+
+
+@case
 def empty_slice(m):
     m.planned = False
     x = m.input("x", [1, 4, 5])

@@ -223,8 +223,9 @@ void NaiveMachine::run(const isa::VecPool &op) {
                 sum = numerics::reduceStep(step, sum, load(src, channel, at));
               }
           if (op.kind == isa::PoolKind::Avg)
-            sum = numerics::apply(numerics::BinaryFunction::Div, sum,
-                                  static_cast<float>(counted));
+            sum = numerics::apply(
+                numerics::BinaryFunction::Div, sum,
+                static_cast<float>(std::max<uint64_t>(counted, 1)));
           result[channel].push_back(sum);
         }
   finishFloats(op, dst, count, result);
@@ -247,8 +248,9 @@ static float reduceWindow(const isa::VecDrain &op, int64_t h, int64_t w,
         sum = numerics::reduceStep(step, sum, at(y * op.inW + x));
     }
   return op.kind == isa::PoolKind::Avg
-             ? numerics::apply(numerics::BinaryFunction::Div, sum,
-                               static_cast<float>(counted))
+             ? numerics::apply(
+                   numerics::BinaryFunction::Div, sum,
+                   static_cast<float>(std::max<uint64_t>(counted, 1)))
              : sum;
 }
 

@@ -136,7 +136,8 @@ void PooledDrain::reduce(uint64_t lane, int64_t oh, float *out) const {
   if (op.kind != PoolKind::Avg)
     return;
   for (int64_t ow = 0; ow < w.out; ++ow)
-    taken[ow] = numerics::fromSigned(h.counted(oh) * w.counted(ow));
+    taken[ow] = numerics::fromSigned(
+        std::max<int64_t>(h.counted(oh) * w.counted(ow), 1));
   engine.kernels->binary(numerics::BinaryFunction::Div, out, taken, width, out);
 }
 

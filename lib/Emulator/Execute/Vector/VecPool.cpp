@@ -192,8 +192,10 @@ private:
 
   void divide(int64_t od, int64_t oh, float *counts, float *out) const {
     const int64_t outer = d.counted(od) * h.counted(oh);
+    // A window of padding alone averages to 0.
     for (int64_t ow = 0; ow < w.out; ++ow)
-      counts[ow] = numerics::fromSigned(outer * w.counted(ow));
+      counts[ow] =
+          numerics::fromSigned(std::max<int64_t>(outer * w.counted(ow), 1));
     engine.kernels->binary(numerics::BinaryFunction::Div, out, counts,
                            static_cast<uint64_t>(w.out), out);
   }
