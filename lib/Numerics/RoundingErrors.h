@@ -24,11 +24,12 @@ struct BlockSteps {
   float size;    ///< an encoded step in the unit that errors are summed in
 };
 
-/// An integer next to a magnitude below 2^16, ties to even as in encodeBlock.
+/// Rounds a magnitude below 2^16 to an integer, ties to even as in encodeBlock.
+/// Vectors are passed by reference: how they are returned depends on the host.
 template <typename Float>
-ASHLAR_INLINE Float toInteger(Float value) {
+ASHLAR_INLINE void roundToInteger(Float &value) {
   constexpr float round = 0x1.8p23f;
-  return (value + round) - round;
+  value = (value + round) - round;
 }
 
 /// floor(log2 value) of a positive normal number; -127 for denormal ones, which
@@ -48,13 +49,16 @@ template <bool Limited>
 ASHLAR_INLINE void addErrors(const ErrorLanes &values, const BlockSteps &steps,
                              ErrorLanes &plain, ErrorLanes &square) {
   const ErrorLanes exact = values * steps.perUnit;
-  ErrorLanes rounded = toInteger(exact);
+  ErrorLanes rounded = exact;
+  roundToInteger(rounded);
   if (Limited) {
     const ErrorLanes limit = ErrorLanes{} + steps.limit;
     rounded = rounded + 0.0f;
     rounded = rounded < -limit ? -limit : rounded;
     rounded = limit < rounded ? limit : rounded;
-    rounded = toInteger(rounded * steps.aligned) / steps.aligned;
+    rounded = rounded * steps.aligned;
+    roundToInteger(rounded);
+    rounded = rounded / steps.aligned;
   }
   const ErrorLanes error = (rounded - exact) * steps.size;
   plain += error;
@@ -110,7 +114,9 @@ static void sumRoundingErrors(const WeightBlocks &weights, float factor,
       const BlockSteps steps = {normalPower(-step) * factor, limit,
                                 normalPower(step < least ? step - least : 0),
                                 normalPower(step - highest)};
-      if (steps.aligned == 1 && toInteger(*most * steps.perUnit) <= limit)
+      float largest = *most * steps.perUnit;
+      roundToInteger(largest);
+      if (steps.aligned == 1 && largest <= limit)
         addBlock<false>(values + at, count, steps, plain, square);
       else
         addBlock<true>(values + at, count, steps, plain, square);

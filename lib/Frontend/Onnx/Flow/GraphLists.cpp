@@ -201,7 +201,7 @@ ashlar::frontend::splitOutputs(const onnx::GraphProto &graph, Flow &flow,
                          "element {} of graph output '{}' is a list itself", k,
                          printable(output.name()));
       if (Error error = host.alias(element.name(), (*list)[k]))
-        return std::move(error);
+        return error;
       outputs.push_back(std::move(element));
     }
   }
