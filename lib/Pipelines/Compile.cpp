@@ -554,7 +554,7 @@ llvm::Expected<CompileResult> compile(const CompileOptions &options,
   // Whatever was said of weights that changed meanwhile is beside the point.
   if (llvm::Error changed = deferred.runChecks()) {
     llvm::consumeError(result.takeError());
-    return std::move(changed);
+    return changed;
   }
   if (!result)
     return inPlainWords(result.takeError());

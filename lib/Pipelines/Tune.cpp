@@ -138,7 +138,7 @@ Compilation::cyclesFrom(ModuleOp module, Phase next, llvm::StringRef only,
     llvm::Error error = tried.takeError();
     const ErrorClass kind = support::classify(error);
     if (kind != ErrorClass::Capacity && kind != ErrorClass::Unsupported)
-      return std::move(error);
+      return error;
     llvm::consumeError(std::move(error));
     return -1;
   }
@@ -264,7 +264,7 @@ llvm::Expected<Tried> Compilation::tryPredicted(ClusterChoice &choice) {
   llvm::Error refusal = tried.takeError();
   const ErrorClass kind = support::classify(refusal);
   if (kind != ErrorClass::Capacity && kind != ErrorClass::Unsupported)
-    return std::move(refusal);
+    return refusal;
   choice = {"off", false,
             "the network does not fit with the sparse cluster: " +
                 llvm::toString(std::move(refusal))};
@@ -372,20 +372,20 @@ static npu::ProgramDecisionAttr banksDecisionFor(Builder builder,
 llvm::Expected<Tried> Compilation::tryBanks(const ClusterChoice &choice,
                                             Tried dense) {
   if (machine.sb.banks < 2 || options.comparedWork == 0)
-    return std::move(dense);
+    return dense;
   auto measured = dense.cycles(*budget, options.sparse.sample);
   if (!measured)
     return measured.takeError();
   const NetworkCycles before = **measured;
   if (before.bankWaits * kBankWaits < before.total ||
       !budget->allows(kBanksCompared))
-    return std::move(dense);
+    return dense;
   (*dense.assigned)->setAttr(npu::kBanksApartAttr, UnitAttr::get(&context));
   auto apart = runTrial(choice, *dense.assigned, Phase::Plan);
   if (!apart) {
     budget->wasGivenUp(kBanksCompared);
     llvm::consumeError(apart.takeError());
-    return std::move(dense);
+    return dense;
   }
   auto after = apart->cycles(*budget, options.sparse.sample);
   if (!after)
@@ -432,7 +432,7 @@ Compilation::tryOther(const ClusterChoice &choice) {
   const ErrorClass kind = support::classify(refusal);
   if (!budget->wasGivenUp(what) && kind != ErrorClass::Capacity &&
       kind != ErrorClass::Unsupported)
-    return std::move(refusal);
+    return refusal;
   llvm::consumeError(std::move(refusal));
   return std::nullopt;
 }
@@ -456,7 +456,7 @@ llvm::Expected<bool> Compilation::measureChoices() {
     std::optional<Tried> tried;
     if (llvm::Error error = i == 0 ? tryFirst(choice).moveInto(tried)
                                    : tryOther(choice).moveInto(tried))
-      return std::move(error);
+      return error;
     if (!tried)
       continue;
     auto use = clusterUseOf(*tried->result.program);

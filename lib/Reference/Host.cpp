@@ -88,6 +88,6 @@ reference::evalHost(Operation *op, llvm::ArrayRef<const Tensor *> operands) {
         error = evalNms(nms, operands, y);
       });
   if (error)
-    return std::move(error);
+    return error;
   return std::move(y);
 }

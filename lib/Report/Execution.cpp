@@ -136,7 +136,7 @@ report::executeSamples(emulator::LoadedProgram &program, const InputSet &inputs,
   if (!result)
     return result.takeError();
   if (llvm::Error error = take(0, *result))
-    return std::move(error);
+    return error;
   execution.first = std::move(*result);
   auto collected = collectStatistics(program, execution.first);
   if (!collected)

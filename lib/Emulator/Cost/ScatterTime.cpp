@@ -194,7 +194,7 @@ ScatterTime::products(const Block &block, const ScatterStream::Slice &slice) {
   if (llvm::Error error = scatterBlock(
           unit, block.items, slice.items, kernel,
           [](int32_t, int32_t, int64_t) {}, total))
-    return std::move(error);
+    return error;
   const uint64_t cycles = total.cycles - before;
   total.cycles = before;
   return cycles;

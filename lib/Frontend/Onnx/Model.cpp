@@ -255,7 +255,7 @@ static Expected<bool> parseSkimmed(Model &model, const ImportOptions &options) {
   }
   model.budget = support::Budget((*file)->size());
   if (Error error = parseModel(skimmed->message, model))
-    return std::move(error);
+    return error;
   const onnx::GraphProto &graph = model.proto.graph();
   for (const SkimmedModel::Large &large : skimmed->large)
     if (large.initializer < static_cast<size_t>(graph.initializer_size()))
@@ -297,7 +297,7 @@ ashlar::frontend::loadModel(StringRef path, const ImportOptions &options) {
     return withContext(skimmed.takeError(), model->path);
   if (!*skimmed)
     if (Error error = parseWhole(*model, options))
-      return std::move(error);
+      return error;
   Error error = splitInputs(*model, options);
   if (!error)
     error = flatten(*model);

@@ -421,7 +421,7 @@ expectLayer(Operation *op, ArrayRef<const LayerOperand *> operands) {
   if (!result || !result->exact.isFloat())
     return result;
   if (llvm::Error error = addUnseen(op, operands, *result))
-    return std::move(error);
+    return error;
   auto elementType = [](Value value) {
     return cast<RankedTensorType>(value.getType()).getElementType();
   };

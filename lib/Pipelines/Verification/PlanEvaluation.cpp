@@ -159,19 +159,19 @@ llvm::Expected<Tensor> evaluateAffine(bfp::AffineOp op,
     if (llvm::Error error = apply(nn::MulOp::create(builder, op.getLoc(), type,
                                                     op.getX(), op.getScale()),
                                   *operands[1]))
-      return std::move(error);
+      return error;
   if (op.getBias())
     if (llvm::Error error = apply(nn::AddOp::create(builder, op.getLoc(), type,
                                                     op.getX(), op.getBias()),
                                   *operands[op.getScale() ? 2 : 1]))
-      return std::move(error);
+      return error;
   if (op.getExponent()) {
     if (op.getFunction() == "pow")
       if (llvm::Error error =
               apply(nn::PowOp::create(builder, op.getLoc(), type, op.getX(),
                                       op.getExponent()),
                     *operands.back()))
-        return std::move(error);
+        return error;
     return result;
   }
   auto function = *numerics::parseFunction(op.getFunction());
