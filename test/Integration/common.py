@@ -129,3 +129,18 @@ def run_cases(cases, run, what):
             print(f"FAIL {case.name}: {type(error).__name__} {error}")
     print(f"{len(cases)} {what}, {failed} failures")
     return int(bool(failed) or not cases)
+
+
+def differs_from_fp32(model, folder):
+    """True if a 16-bit run of in.npz in `folder` is not near ONNX's definition."""
+    binary, inputs, out, expected = (
+        os.path.join(folder, name) for name in
+        ("wide.ash", "in.npz", "wide.npz", "expected.npz"))
+    run_tool("ashlarc", model, "--format=bfp16", "-o", binary)
+    run_tool("ashlar-run", binary, f"--inputs={inputs}", "--quiet",
+                    f"--outputs={out}")
+    run_tool("ashlar-reference", model, f"--inputs={inputs}",
+                    f"--outputs={expected}")
+    with np.load(out) as own, np.load(expected) as reference:
+        return any(snr_db(reference[name], own[name]) < 60
+                   for name in reference)

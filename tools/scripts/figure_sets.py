@@ -103,8 +103,8 @@ def board():
 
 
 def board_row(name, kernels):
-    """The cells of a network with a kernel set: none where the host has not that one, as
-    figures of two hosts do not belong into one table."""
+    """The cells of a network with a kernel set; dashes where the host lacks that set, since
+    one table holds the figures of one host."""
     def measure():
         import bench_speed
         for row in board()["rows"]:

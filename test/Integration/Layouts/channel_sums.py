@@ -115,21 +115,6 @@ class Network:
         return path
 
 
-def differs_from_fp32(model, folder):
-    """True if a 16-bit run is not near ONNX's definition."""
-    binary, inputs, out, expected = (
-        os.path.join(folder, name) for name in
-        ("wide.ash", "in.npz", "wide.npz", "expected.npz"))
-    common.run_tool("ashlarc", model, "--format=bfp16", "-o", binary)
-    common.run_tool("ashlar-run", binary, f"--inputs={inputs}", "--quiet",
-                    f"--outputs={out}")
-    common.run_tool("ashlar-reference", model, f"--inputs={inputs}",
-                    f"--outputs={expected}")
-    with np.load(out) as own, np.load(expected) as reference:
-        return any(common.snr_db(reference[name], own[name]) < 60
-                   for name in reference)
-
-
 def check(seed, folder):
     """(whether anything differs, windows along partitions)."""
     source = random.Random(seed)
@@ -141,7 +126,7 @@ def check(seed, folder):
         capture_output=True)
     wrong = compared.returncode != 0
     if not wrong:
-        wrong = differs_from_fp32(model, folder)
+        wrong = common.differs_from_fp32(model, folder)
     if wrong:
         print(f"seed {seed}, {machine}: {compared.stdout}{compared.stderr}")
     plan = common.run_tool("ashlarc", model, "--compile-to=assign", "-o", "-",

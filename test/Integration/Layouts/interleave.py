@@ -112,21 +112,6 @@ class Network:
         onnx.save(onnx.shape_inference.infer_shapes(model), path)
 
 
-def differs_from_fp32(model, folder):
-    """True if a 16-bit run is not near ONNX's definition."""
-    binary, inputs, out, expected = (
-        os.path.join(folder, name) for name in
-        ("wide.ash", "in.npz", "wide.npz", "expected.npz"))
-    common.run_tool("ashlarc", model, "--format=bfp16", "-o", binary)
-    common.run_tool("ashlar-run", binary, f"--inputs={inputs}", "--quiet",
-                    f"--outputs={out}")
-    common.run_tool("ashlar-reference", model, f"--inputs={inputs}",
-                    f"--outputs={expected}")
-    with np.load(out) as own, np.load(expected) as reference:
-        return any(common.snr_db(reference[name], own[name]) < 60
-                   for name in reference)
-
-
 def check(seed, folder):
     """(whether anything differs, interleaves without a copy)."""
     source = random.Random(seed)
@@ -139,7 +124,7 @@ def check(seed, folder):
     wrong = done.returncode != 0
     if wrong:
         print(f"seed {seed}, {options}:\n{done.stdout}{done.stderr}")
-    elif differs_from_fp32(model, folder):
+    elif common.differs_from_fp32(model, folder):
         wrong = True
         print(f"seed {seed}, {options}: far from fp32")
     plan = common.run_tool("ashlarc", model, "--compile-to=plan", "-o", "-",

@@ -4,6 +4,7 @@
 // store them, and reduced over windows as vec.pool would reduce what it stored.
 
 #include "../Drain.h"
+#include "WindowAxis.h"
 #include "ashlar/Isa/PooledDrain.h"
 #include "ashlar/Numerics/Encode.h"
 
@@ -13,29 +14,6 @@ using isa::ElemType;
 using isa::PoolKind;
 
 namespace {
-
-/// One dimension of the window.
-struct WindowAxis {
-  int64_t in, out, kernel, step, dilation, pad, countLow, countHigh;
-
-  int64_t coordinate(int64_t o, int64_t k) const {
-    return o * step - pad + k * dilation;
-  }
-  int64_t counted(int64_t o) const {
-    int64_t n = 0;
-    for (int64_t k = 0; k < kernel; ++k)
-      n += coordinate(o, k) >= countLow && coordinate(o, k) < countHigh;
-    return n;
-  }
-  /// The first result whose position k is inside the entries, and their number.
-  std::pair<int64_t, int64_t> results(int64_t k) const {
-    const int64_t shift = k * dilation - pad; // 0 <= o*step + shift < in
-    const int64_t begin = shift >= 0 ? 0 : (-shift + step - 1) / step;
-    const int64_t end =
-        in - shift <= 0 ? 0 : std::min(out, (in - shift - 1) / step + 1);
-    return {begin, std::max<int64_t>(end - begin, 0)};
-  }
-};
 
 /// One instruction with the values of its entries, lane by lane.
 struct PooledDrain {
@@ -122,7 +100,8 @@ void PooledDrain::reduce(uint64_t lane, int64_t oh, float *out) const {
       continue;
     const float *line = values.data() + lane * entries() + y * w.in;
     for (int64_t kw = 0; kw < w.kernel; ++kw) {
-      const auto [begin, count] = w.results(kw);
+      const auto [begin, end] = w.validResults(kw);
+      const auto count = static_cast<uint64_t>(end - begin);
       if (count == 0)
         continue;
       const float *from = line + w.coordinate(begin, kw);
@@ -136,8 +115,7 @@ void PooledDrain::reduce(uint64_t lane, int64_t oh, float *out) const {
   if (op.kind != PoolKind::Avg)
     return;
   for (int64_t ow = 0; ow < w.out; ++ow)
-    taken[ow] = numerics::fromSigned(
-        std::max<int64_t>(h.counted(oh) * w.counted(ow), 1));
+    taken[ow] = numerics::fromSigned(divisorOf(h.counted(oh) * w.counted(ow)));
   engine.kernels->binary(numerics::BinaryFunction::Div, out, taken, width, out);
 }
 

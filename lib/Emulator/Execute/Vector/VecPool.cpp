@@ -4,6 +4,7 @@
 
 #include "../Engine.h"
 #include "../TensorRows.h"
+#include "WindowAxis.h"
 #include "llvm/ADT/SmallVector.h"
 #include <algorithm>
 
@@ -12,35 +13,6 @@ using namespace ashlar::emulator;
 using isa::PoolKind;
 
 namespace {
-
-/// One dimension of the window.
-struct Axis {
-  int64_t in, out, kernel, step, dilation, pad, countLow, countHigh;
-
-  int64_t coordinate(int64_t o, int64_t k) const {
-    return o * step - pad + k * dilation;
-  }
-  bool valid(int64_t x) const { return x >= 0 && x < in; }
-  /// Window positions that an average divides by.
-  int64_t counted(int64_t o) const {
-    int64_t n = 0;
-    for (int64_t k = 0; k < kernel; ++k) {
-      int64_t x = coordinate(o, k);
-      n += x >= countLow && x < countHigh;
-    }
-    return n;
-  }
-  /// Whether no position of the source belongs to two windows.
-  bool isDisjoint() const { return out == 1 || step > (kernel - 1) * dilation; }
-  /// Results [begin, end) whose position k is inside the source.
-  std::pair<int64_t, int64_t> validResults(int64_t k) const {
-    int64_t shift = k * dilation - pad; // 0 <= o*step + shift < in
-    int64_t begin = shift >= 0 ? 0 : (-shift + step - 1) / step;
-    int64_t end = in - shift <= 0 ? 0 : (in - shift - 1) / step + 1;
-    begin = std::min(begin, out);
-    return {begin, std::clamp(end, begin, out)};
-  }
-};
 
 /// Maxima along the width of the source lines that the windows of one channel
 /// have met last: windows that overlap need each line once.
@@ -70,7 +42,7 @@ private:
 struct Pool {
   Engine &engine;
   const isa::VecPool &op;
-  Axis d, h, w;
+  WindowAxis d, h, w;
   TensorView source; ///< Pattern: whole source (inD, inH, inW).
   numerics::Reduction step;
   /// Columns [first, last) of a source line that some window touches: nothing
@@ -192,10 +164,8 @@ private:
 
   void divide(int64_t od, int64_t oh, float *counts, float *out) const {
     const int64_t outer = d.counted(od) * h.counted(oh);
-    // A window of padding alone averages to 0.
     for (int64_t ow = 0; ow < w.out; ++ow)
-      counts[ow] =
-          numerics::fromSigned(std::max<int64_t>(outer * w.counted(ow), 1));
+      counts[ow] = numerics::fromSigned(divisorOf(outer * w.counted(ow)));
     engine.kernels->binary(numerics::BinaryFunction::Div, out, counts,
                            static_cast<uint64_t>(w.out), out);
   }
@@ -203,8 +173,9 @@ private:
 
 } // namespace
 
-static Axis axis(int64_t in, int64_t out, int64_t kernel, int64_t step,
-                 int64_t dilation, int64_t pad, int64_t low, int64_t high) {
+static WindowAxis axis(int64_t in, int64_t out, int64_t kernel, int64_t step,
+                       int64_t dilation, int64_t pad, int64_t low,
+                       int64_t high) {
   return {in, out, kernel, step, dilation, pad, low, high};
 }
 
