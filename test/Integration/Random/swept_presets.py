@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Shared models on presets of which a few parameters were changed, as a sweep does.
 
-usage: swept_presets.py [--seeds=0:20] [--keep=DIR] [--verbose]
+usage: swept_presets.py [--seeds=0:20] [--seconds=N] [--keep=DIR] [--verbose]
 
 A seed decides a preset, one to four parameters (random_machines.py, and numbers of
 partitions up to the most that a machine may have), a shared model and options. Fails if
@@ -16,12 +16,10 @@ partitions up to the most that a machine may have), a shared model and options. 
 - nothing was compared.
 """
 
-import argparse
-import collections
+import functools
 import glob
 import os
 import random
-import shutil
 import subprocess
 import sys
 import tempfile
@@ -32,6 +30,7 @@ sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
 import common  # noqa: E402
 import random_machines  # noqa: E402
+import seed_sweep  # noqa: E402
 
 PRESETS = ["a1", "a1", "a1-ideal", "a1-iso", "a1-edge", "a1-tiny"]
 PARTITIONS = [8, 16, 40, 64, 96, 120, 128, 160, 256, 512, 1000, 1024, 2048, 4088]
@@ -88,12 +87,10 @@ def compile_model(model, machine, options, folder):
 
 
 def outputs(folder):
-    """Bytes of the outputs by name, or the message of a failed run."""
+    """Bytes of the outputs by name."""
     path = os.path.join(folder, "out.npz")
-    done = common.run_tool("ashlar-run", os.path.join(folder, "m.ash"), "--random-inputs=1",
-                           f"--outputs={path}", "--quiet", "--no-cache", check=False)
-    if done.returncode:
-        return f"ashlar-run: exit code {done.returncode}: {done.stderr.strip()[:300]}"
+    common.run_tool("ashlar-run", os.path.join(folder, "m.ash"), "--random-inputs=1",
+                    f"--outputs={path}", "--quiet", "--no-cache")
     with np.load(path) as arrays:
         return {name: arrays[name].tobytes() for name in arrays}
 
@@ -103,74 +100,34 @@ def plan_of(folder):
         return file.read()
 
 
-class Sweep:
-    """Runs seeds; knows what a1 gives for a model and options."""
-
-    def __init__(self, keep):
-        self.keep, self.known, self.counts = keep, {}, collections.Counter()
-
-    def on_a1(self, model, options):
-        key = (model, *options)
-        if key not in self.known:
-            with tempfile.TemporaryDirectory() as folder:
-                code, _ = compile_model(model, "a1", options, folder)
-                self.known[key] = (plan_of(folder), outputs(folder)) if code == 0 else None
-        return self.known[key]
-
-    def compare(self, model, options, folder):
-        """What is wrong with a program, or nothing."""
-        own, reference = outputs(folder), self.on_a1(model, options)
-        if isinstance(own, str):
-            return own
-        if reference is None or reference[0] != plan_of(folder):
-            self.counts["other plan"] += 1
-        elif reference[1] != own:
-            return "outputs differ from those of a1, with the same numeric plan"
-        else:
-            self.counts["equal"] += 1
-        return None
-
-    def run(self, seed, verbose):
-        draw = random.Random(seed)
-        preset = draw.choice(PRESETS)
-        machine, options = draw_machine(draw, preset), draw_options(draw)
-        model = draw.choice(models(preset))
-        folder = tempfile.mkdtemp()
-        path = machine.write(os.path.join(folder, "machine.yaml"))
-        code, said = compile_model(model, path, options, folder)
-        if code == 0:
-            wrong = self.compare(model, options, folder)
-        else:
-            self.counts[f"exit {code}"] += 1
-            wrong = None if code in (2, 3, 4, 5) else f"ashlarc: exit code {code}: {said[:400]}"
-        changes = machine.difference(random_machines.Machine.read(preset))
-        name = f"seed {seed}: {os.path.basename(model)} on {preset} {changes} {' '.join(options)}"
-        if wrong or verbose:
-            print(f"{'FAIL ' if wrong else ''}{name}: {wrong or said[:300] or 'ok'}", flush=True)
-        self.finish(seed, folder, wrong)
-
-    def finish(self, seed, folder, wrong):
-        if wrong:
-            self.counts["failed"] += 1
-            if self.keep:
-                shutil.copytree(folder, os.path.join(self.keep, str(seed)), dirs_exist_ok=True)
-        shutil.rmtree(folder)
+@functools.lru_cache(maxsize=None)
+def on_a1(model, *options):
+    """(numeric plan, outputs) of a model on a1, or nothing if it is refused."""
+    with tempfile.TemporaryDirectory() as folder:
+        code, _ = compile_model(model, "a1", options, folder)
+        return (plan_of(folder), outputs(folder)) if code == 0 else None
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--seeds", default="0:20")
-    parser.add_argument("--keep")
-    parser.add_argument("--verbose", action="store_true")
-    options = parser.parse_args()
-    first, last = map(int, options.seeds.split(":"))
-    sweep = Sweep(options.keep)
-    for seed in range(first, last):
-        sweep.run(seed, options.verbose)
-    print(f"{last - first} seeds: " +
-          ", ".join(f"{n} {what}" for what, n in sorted(sweep.counts.items())))
-    return int(sweep.counts["failed"] > 0 or sweep.counts["equal"] == 0)
+def check(seed, folder):
+    draw = random.Random(seed)
+    preset = draw.choice(PRESETS)
+    machine, options = draw_machine(draw, preset), draw_options(draw)
+    model = draw.choice(models(preset))
+    path = machine.write(os.path.join(folder, "machine.yaml"))
+    changes = machine.difference(random_machines.Machine.read(preset))
+    name = f"{os.path.basename(model)} on {preset} {changes} {' '.join(options)}: "
+    code, said = compile_model(model, path, options, folder)
+    if code in (2, 3, 4, 5):
+        return "refused", f"{name}exit code {code}: {said[:300]}"
+    if code:
+        raise seed_sweep.Mismatch(f"{name}ashlarc: exit code {code}: {said[:400]}")
+    own, reference = outputs(folder), on_a1(model, *options)
+    if reference is None or reference[0] != plan_of(folder):
+        return "another plan", name
+    if reference[1] != own:
+        return "FAIL", f"{name}outputs differ from those of a1, with the same numeric plan"
+    return "equal", name
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(seed_sweep.main(__doc__, "swept presets", check))
