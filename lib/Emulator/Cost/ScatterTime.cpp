@@ -11,7 +11,9 @@
 #include "ashlar/Isa/Tiles.h"
 #include "ashlar/Machine/Cycles.h"
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/MathExtras.h"
 
+#include <array>
 #include <map>
 #include <tuple>
 
@@ -62,8 +64,11 @@ ScatterStream::ScatterStream(const machine::Description &machine,
   bytes = llvm::cantFail(isa::decodeStream(stream, all));
   entries = all.entries;
   const machine::TileGeometry geometry = isa::geometryOf(op);
-  for (llvm::ArrayRef<isa::Coefficient> list : all.lists)
-    channels.push_back(slicesOf(machine, op, geometry, list));
+  for (llvm::ArrayRef<isa::Coefficient> list : all.lists) {
+    std::vector<Slice> slices = slicesOf(machine, op, geometry, list);
+    repeats.push_back(!channels.empty() && channels.back() == slices);
+    channels.push_back(std::move(slices));
+  }
 }
 
 namespace {
@@ -134,34 +139,51 @@ ScatterTime::ScatterTime(const machine::Description &machine,
     : machine(machine), op(op), entry(entry), geometry(isa::geometryOf(op)),
       unit(unitOf(machine, op, lanes)),
       oneTap(geometry.h.taps.size() * geometry.w.taps.size() == 1),
-      passes(passes), counts(machine) {}
+      passes(passes), counts(machine) {
+  for (uint64_t image = 0; image < entry.images; ++image)
+    for (uint32_t r = 0; r < geometry.h.phases.size(); ++r)
+      for (uint32_t c = 0; c < geometry.w.phases.size(); ++c)
+        addPlane(image, r, c);
+}
 
-void ScatterTime::collectPhase(llvm::function_ref<bool(uint64_t)> isZero,
-                               uint64_t image, uint32_t rowPhase,
-                               uint32_t colPhase) {
-  const uint64_t rows = entry.rows + geometry.h.phases[rowPhase].halo;
-  const uint64_t cols = entry.cols + geometry.w.phases[colPhase].halo;
-  const uint64_t height = op.blockH ? op.blockH : rows;
-  const uint64_t width = op.blockW ? op.blockW : cols;
-  const uint64_t across = (cols + width - 1) / width;
-  const size_t first = blocks.size();
-  const uint64_t window =
-      std::min<uint64_t>(entry.rows,
-                         height + geometry.h.phases[rowPhase].halo) *
-      std::min<uint64_t>(entry.cols, width + geometry.w.phases[colPhase].halo);
-  blocks.resize(first + (rows + height - 1) / height * across,
-                Block{rowPhase, colPhase, 0, {}, window, image, {}});
-  const uint64_t origin =
+void ScatterTime::addPlane(uint64_t image, uint32_t rowPhase,
+                           uint32_t colPhase) {
+  Plane plane;
+  plane.firstBlock = blocks.size();
+  plane.rows = entry.rows + geometry.h.phases[rowPhase].halo;
+  plane.cols = entry.cols + geometry.w.phases[colPhase].halo;
+  plane.height = op.blockH ? op.blockH : plane.rows;
+  plane.width = op.blockW ? op.blockW : plane.cols;
+  plane.across = llvm::divideCeil(plane.cols, plane.width);
+  plane.origin =
       (image * geometry.height() + geometry.h.base(rowPhase, geometry.rows)) *
           geometry.width() +
       geometry.w.base(colPhase, geometry.cols);
+  planes.push_back(plane);
+  Block block;
+  block.rowPhase = rowPhase;
+  block.colPhase = colPhase;
+  block.image = image;
+  block.window =
+      std::min<uint64_t>(entry.rows,
+                         plane.height + geometry.h.phases[rowPhase].halo) *
+      std::min<uint64_t>(entry.cols,
+                         plane.width + geometry.w.phases[colPhase].halo);
+  blocks.resize(blocks.size() +
+                    llvm::divideCeil(plane.rows, plane.height) * plane.across,
+                block);
+}
+
+void ScatterTime::collectPlane(const Plane &plane,
+                               llvm::function_ref<bool(uint64_t)> isZero) {
   const bool places =
       (!isClosed(unit) && !oneTap) || machine.sparse.accumulatorBanks > 0;
-  for (uint64_t y = 0; y < rows; ++y)
-    for (uint64_t x = 0; x < cols; ++x) {
-      if (isZero(origin + y * geometry.width() + x))
+  for (uint64_t y = 0; y < plane.rows; ++y)
+    for (uint64_t x = 0; x < plane.cols; ++x) {
+      if (isZero && isZero(plane.origin + y * geometry.width() + x))
         continue;
-      Block &block = blocks[first + y / height * across + x / width];
+      Block &block = blocks[plane.firstBlock + y / plane.height * plane.across +
+                            x / plane.width];
       ++block.data;
       if (places)
         block.items.push_back(
@@ -170,17 +192,20 @@ void ScatterTime::collectPhase(llvm::function_ref<bool(uint64_t)> isZero,
 }
 
 void ScatterTime::collect(llvm::function_ref<bool(uint64_t)> isZero) {
-  blocks.clear();
-  for (uint64_t image = 0; image < entry.images; ++image)
-    for (uint32_t r = 0; r < geometry.h.phases.size(); ++r)
-      for (uint32_t c = 0; c < geometry.w.phases.size(); ++c)
-        collectPhase(isZero, image, r, c);
+  for (Block &block : blocks) {
+    block.data = 0;
+    block.items.clear();
+    for (TapSums &sums : block.sums)
+      sums.known = false;
+  }
+  for (const Plane &plane : planes)
+    collectPlane(plane, isZero);
 }
 
 llvm::Expected<uint64_t>
-ScatterTime::products(const Block &block, const ScatterStream::Slice &slice) {
+ScatterTime::multiply(const Block &block, const ScatterStream::Slice &slice) {
   if (oneTap || slice.items.empty()) {
-    total.issues += block.data * slice.weights * slice.times;
+    total.products += block.data * slice.weights * slice.times;
     return oneTap ? machine::scatterPointCycles(unit.multipliers, block.data,
                                                 slice.weights)
                   : machine::scatterCycles(unit.variant, unit.multipliers,
@@ -190,23 +215,26 @@ ScatterTime::products(const Block &block, const ScatterStream::Slice &slice) {
   const ScatterKernel kernel{
       static_cast<int32_t>(geometry.h.phases[slice.rowPhase].halo + 1),
       static_cast<int32_t>(geometry.w.phases[slice.colPhase].halo + 1)};
-  const uint64_t before = total.cycles;
+  ScatterCounters counters;
   if (llvm::Error error = scatterBlock(
           unit, block.items, slice.items, kernel,
-          [](int32_t, int32_t, int64_t) {}, total))
+          [](int32_t, int32_t, int64_t) {}, counters))
     return error;
-  const uint64_t cycles = total.cycles - before;
-  total.cycles = before;
-  return cycles;
+  total.products += counters.issues;
+  return counters.cycles;
 }
 
 /// Products of a block with one weight at a tap, by bank; those outside the
 /// unit's own results are dropped before.
 const machine::BankCounts &ScatterTime::sumsUnder(Block &block,
                                                   uint32_t tap) const {
-  const auto [found, isNew] = block.sums.try_emplace(tap, machine);
-  if (!isNew)
-    return found->second;
+  if (tap >= block.sums.size())
+    block.sums.resize(tap + 1, {false, machine::BankCounts(machine)});
+  TapSums &sums = block.sums[tap];
+  if (sums.known)
+    return sums.counts;
+  sums.known = true;
+  sums.counts.clear();
   const uint64_t row = geometry.h.taps[tap / op.kW].shift;
   const uint64_t col = geometry.w.taps[tap % op.kW].shift;
   for (const ScatterItem &datum : block.items) {
@@ -214,9 +242,9 @@ const machine::BankCounts &ScatterTime::sumsUnder(Block &block,
     const uint64_t y = static_cast<uint64_t>(datum.row) - row;
     const uint64_t x = static_cast<uint64_t>(datum.col) - col;
     if (y < entry.rows && x < entry.cols)
-      found->second.add((block.image * op.tileH + y) * op.tileW + x);
+      sums.counts.add((block.image * op.tileH + y) * op.tileW + x);
   }
-  return found->second;
+  return sums.counts;
 }
 
 /// Sums of a slice over a block in the fullest bank.
@@ -235,44 +263,77 @@ uint64_t ScatterTime::bankSums(Block &block,
 }
 
 llvm::Error ScatterTime::slice(const ScatterStream::Slice &slice) {
-  elements += slice.times * entry.images *
-              (entry.rows + geometry.h.phases[slice.rowPhase].halo) *
-              (entry.cols + geometry.w.phases[slice.colPhase].halo);
+  total.searched += slice.times * entry.images *
+                    (entry.rows + geometry.h.phases[slice.rowPhase].halo) *
+                    (entry.cols + geometry.w.phases[slice.colPhase].halo);
   for (Block &block : blocks) {
     if (block.rowPhase != slice.rowPhase || block.colPhase != slice.colPhase)
       continue;
-    llvm::Expected<uint64_t> cycles = products(block, slice);
+    llvm::Expected<uint64_t> cycles = multiply(block, slice);
     if (!cycles)
       return cycles.takeError();
     if (block.data == 0)
       continue;
     // Kernels of one tap write by address in all variants.
     const ScatterVariant variant = oneTap ? ScatterVariant::B : unit.variant;
-    total.cycles += slice.times *
-                    machine::scatterSlice(machine, variant, *cycles,
-                                          bankSums(block, slice), block.window);
+    pass += slice.times * machine::scatterSlice(machine, variant, *cycles,
+                                                bankSums(block, slice),
+                                                block.window);
     latency = std::max(latency,
                        machine::scatterLatency(machine, variant, slice.most));
   }
   return llvm::Error::success();
 }
 
-llvm::Error ScatterTime::channel(llvm::function_ref<bool(uint64_t)> isZero,
-                                 llvm::ArrayRef<ScatterStream::Slice> slices) {
+llvm::Error ScatterTime::channel(llvm::ArrayRef<ScatterStream::Slice> slices) {
+  before = total;
   if (slices.empty())
     return llvm::Error::success();
-  collect(isZero);
-  latency = 0;
-  const uint64_t before = total.cycles;
+  pass = latency = 0;
   for (const ScatterStream::Slice &own : slices)
     if (llvm::Error error = slice(own))
       return error;
   // The next channel is searched while this one is multiplied.
-  busy += std::max({(total.cycles - before) * passes, latency,
-                    machine::scanCycles(
-                        machine, geometry.loadedElements(
-                                     entry.images, entry.rows, entry.cols))});
+  total.cycles +=
+      std::max({pass * passes, latency,
+                machine::scanCycles(
+                    machine, geometry.loadedElements(entry.images, entry.rows,
+                                                     entry.cols))});
   return llvm::Error::success();
+}
+
+void ScatterTime::repeat() {
+  const Sums last = before;
+  before = total;
+  total.products += before.products - last.products;
+  total.searched += before.searched - last.searched;
+  total.cycles += before.cycles - last.cycles;
+}
+
+namespace {
+/// What a unit does in one instruction.
+struct UnitWork {
+  uint64_t products = 0, searched = 0, cycles = 0;
+};
+} // namespace
+
+/// Runs the channels of a stream through `time`. Without data all channels are
+/// alike.
+static UnitWork
+workOf(ScatterTime time, const ScatterStream &stream,
+       llvm::function_ref<bool(uint64_t channel, uint64_t element)> isZero) {
+  if (!isZero)
+    time.collect({});
+  for (uint64_t i = 0; i < stream.channels.size(); ++i) {
+    if (isZero && !stream.channels[i].empty())
+      time.collect([&](uint64_t element) { return isZero(i, element); });
+    if (!isZero && stream.repeats[i])
+      time.repeat();
+    else
+      // Queues hold P products, as many as can ever wait.
+      llvm::cantFail(time.channel(stream.channels[i]));
+  }
+  return {time.products(), time.searched(), time.cycles()};
 }
 
 Cost emulator::scatterCost(
@@ -284,6 +345,8 @@ Cost emulator::scatterCost(
   Cost cost;
   uint64_t cycles = 0;
   std::map<uint32_t, ScatterStream> streams;
+  // Without data, units of equal extents and lanes do the same.
+  std::map<std::array<uint64_t, 5>, UnitWork> alike;
   for (uint64_t unit = 0; unit < table.size(); ++unit) {
     const TileEntry &entry = table[unit];
     if (entry.idle())
@@ -296,21 +359,31 @@ Cost emulator::scatterCost(
       cost.streamBytes += stream->second.bytes;
       cost.weightBits = stream->second.weightBits;
     }
+    const uint64_t lanes = machine.sparse.lanesOf(unit);
     const uint64_t passes =
         clusterPasses(machine, op, stream->second.weightBits);
-    ScatterTime time(machine, op, entry, machine.sparse.lanesOf(unit), passes);
-    for (uint64_t i = 0; i < stream->second.channels.size(); ++i)
-      // Queues hold P products, as many as can ever wait.
-      llvm::cantFail(time.channel(
-          [&](uint64_t element) { return isZero(unit, i, element); },
-          stream->second.channels[i]));
-    const uint64_t busy = time.cycles();
-    cycles = std::max(
-        {cycles, busy, machine::tileDecode(machine, stream->second.entries)});
-    cost.macs += time.counters().issues;
-    cost.work += time.counters().issues * passes;
-    cost.fmuBytes += time.searched() * operandBytes(op);
-    each(unit, busy, time.counters().issues);
+    auto run = [&](llvm::function_ref<bool(uint64_t, uint64_t)> isZeroOfUnit) {
+      return workOf(ScatterTime(machine, op, entry, lanes, passes),
+                    stream->second, isZeroOfUnit);
+    };
+    UnitWork work;
+    if (isZero) {
+      work = run([&](uint64_t channel, uint64_t element) {
+        return isZero(unit, channel, element);
+      });
+    } else {
+      const auto [found, isNew] = alike.try_emplace(
+          {entry.group, entry.images, entry.rows, entry.cols, lanes});
+      if (isNew)
+        found->second = run({});
+      work = found->second;
+    }
+    cycles = std::max({cycles, work.cycles,
+                       machine::tileDecode(machine, stream->second.entries)});
+    cost.macs += work.products;
+    cost.work += work.products * passes;
+    cost.fmuBytes += work.searched * operandBytes(op);
+    each(unit, work.cycles, work.products);
   }
   cycles = routedCycles(machine, op, table, cycles);
   cost.timing = {cycles, cycles, 0};
@@ -327,8 +400,6 @@ Cost emulator::scatterBound(
       (op.variant == uint32_t(ScatterVariant::C) ||
        machine.sparse.coefficientsPerStep > 2))
     bound.variant = uint32_t(ScatterVariant::B);
-  return scatterCost(
-      machine, bound, table, streamOf,
-      [](uint64_t, uint64_t, uint64_t) { return false; },
-      [](uint64_t, uint64_t, uint64_t) {});
+  return scatterCost(machine, bound, table, streamOf, /*isZero=*/{},
+                     [](uint64_t, uint64_t, uint64_t) {});
 }

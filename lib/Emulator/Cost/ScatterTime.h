@@ -13,8 +13,6 @@
 #include "ashlar/Machine/Description.h"
 #include "ashlar/Machine/TileGeometry.h"
 
-#include <map>
-
 namespace ashlar::emulator {
 
 /// The stream of a group as kernel slices.
@@ -30,6 +28,8 @@ struct ScatterStream {
     /// accumulators and the first one's, of others the taps, in order.
     std::vector<uint32_t> entries, taps;
     std::vector<ScatterItem> items; ///< Where positions matter.
+
+    bool operator==(const Slice &) const = default;
   };
 
   /// Decodes a checked stream.
@@ -37,6 +37,8 @@ struct ScatterStream {
                 llvm::ArrayRef<uint8_t> stream);
 
   std::vector<std::vector<Slice>> channels;
+  /// Channels with the same slices as the one before.
+  std::vector<bool> repeats;
   uint64_t entries = 0;    ///< Coefficients, zeros of dense streams included.
   uint64_t weightBits = 0; ///< Of a mantissa.
   uint64_t bytes = 0;      ///< Of the stream.
@@ -54,39 +56,58 @@ public:
   ScatterTime(const machine::Description &machine, const isa::TccRun &op,
               const TileEntry &entry, uint64_t lanes, uint64_t passes);
 
-  /// Adds a channel: `isZero(element)` requests an element of its slot.
+  /// The data of the channels that follow: `isZero(element)` requests an
+  /// element of a slot. Without it every datum counts.
+  void collect(llvm::function_ref<bool(uint64_t)> isZero);
+  /// Adds a channel of the collected data.
   /// Capacity error if products wait that the queues cannot hold.
-  llvm::Error channel(llvm::function_ref<bool(uint64_t)> isZero,
-                      llvm::ArrayRef<ScatterStream::Slice> slices);
+  llvm::Error channel(llvm::ArrayRef<ScatterStream::Slice> slices);
+  /// Adds a channel with the data and the slices of the last one.
+  void repeat();
 
-  /// Products, and the cycles of one pass over them alone.
-  const ScatterCounters &counters() const { return total; }
+  uint64_t products() const { return total.products; }
   /// Elements read to find those that are not zero: a block once for each slice
   /// of weights that meets it.
-  uint64_t searched() const { return elements; }
+  uint64_t searched() const { return total.searched; }
   /// Cycles of the channels so far: of the products in all their passes, of
   /// finding the data, and of sums that wait for the one before.
-  uint64_t cycles() const { return busy; }
+  uint64_t cycles() const { return total.cycles; }
 
 private:
+  /// Sums under one tap, counted when a slice first requests them.
+  struct TapSums {
+    bool known = false;
+    machine::BankCounts counts;
+  };
   struct Block {
     uint32_t rowPhase = 0, colPhase = 0;
+    uint64_t image = 0;
+    uint64_t window = 0; ///< Entries of the results that it reaches.
     uint64_t data = 0;
     std::vector<ScatterItem> items; ///< Where positions matter.
-    uint64_t window = 0;            ///< Entries of the results that it reaches.
-    uint64_t image = 0;
-    /// Sums under each tap that a slice has requested.
-    std::map<uint32_t, machine::BankCounts> sums;
+    std::vector<TapSums> sums;      ///< By tap.
+  };
+  /// A phase plane of an image, cut into blocks.
+  struct Plane {
+    uint64_t firstBlock = 0;
+    uint64_t rows = 0, cols = 0;
+    uint64_t height = 0, width = 0; ///< Of a block.
+    uint64_t across = 0;            ///< Blocks of a row.
+    uint64_t origin = 0;            ///< First element in its slot.
+  };
+  /// What all channels add to.
+  struct Sums {
+    uint64_t products = 0, searched = 0, cycles = 0;
   };
 
-  void collect(llvm::function_ref<bool(uint64_t)> isZero);
-  void collectPhase(llvm::function_ref<bool(uint64_t)> isZero, uint64_t image,
-                    uint32_t rowPhase, uint32_t colPhase);
+  void addPlane(uint64_t image, uint32_t rowPhase, uint32_t colPhase);
+  void collectPlane(const Plane &plane,
+                    llvm::function_ref<bool(uint64_t)> isZero);
   llvm::Error slice(const ScatterStream::Slice &slice);
-  /// Cycles of the products alone.
   const machine::BankCounts &sumsUnder(Block &block, uint32_t tap) const;
   uint64_t bankSums(Block &block, const ScatterStream::Slice &slice);
-  llvm::Expected<uint64_t> products(const Block &block,
+  /// Cycles of the products alone.
+  llvm::Expected<uint64_t> multiply(const Block &block,
                                     const ScatterStream::Slice &slice);
 
   const machine::Description &machine;
@@ -96,12 +117,11 @@ private:
   const ScatterUnit unit;
   const bool oneTap;
   const uint64_t passes;
+  std::vector<Plane> planes;
   std::vector<Block> blocks;
-  machine::BankCounts counts; ///< Of the slice under consideration.
-  uint64_t latency = 0;       ///< Of the open channel's sums.
-  ScatterCounters total;
-  uint64_t elements = 0;
-  uint64_t busy = 0;
+  machine::BankCounts counts;     ///< Of the slice under consideration.
+  uint64_t pass = 0, latency = 0; ///< Of the open channel's products and sums.
+  Sums total, before;             ///< Before: without the last channel.
 };
 
 /// Cycles and products of a scattering tcc.run: the slowest unit, at least the
