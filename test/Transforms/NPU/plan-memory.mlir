@@ -184,3 +184,20 @@ func.func @bands(%x: tensor<1x128x112x112xf32>) -> tensor<1x128x1x1xf32> {
   return %m : tensor<1x128x1x1xf32>
 }
 }
+
+// -----
+
+// A load that outlasts several requests of DRAM comes in bands, so that the
+// vector unit begins with the first; a short one comes whole.
+// CHECK-LABEL: func.func @waits(
+// CHECK: npu.vec.map "relu"({{.*}}tile = [1, 128, 64], scratch = {{[0-9]+}}, slot = 256, slots = 4
+// CHECK: npu.vec.map "abs"({{.*}}tile = [1, 128, 64], scratch = {{[0-9]+}}, slot = 256, slots = 1
+module attributes {npu.target = #npu.target<"wide", xm_group = 4, sb = {partitions = 128, bytes_per_partition = 65536}, dram = {bytes_per_cycle = 64, latency = 100}>} {
+func.func @waits(%arg0: tensor<1x128x512xf32>, %arg1: tensor<1x128x64xf32>) -> (tensor<1x128x512xf32>, tensor<1x128x64xf32>) {
+  %0 = npu.vec.map "relu"(%arg0) {layout = #npu.layout<axis = 1>, alpha = 0.0 : f32, beta = 0.0 : f32} : (tensor<1x128x512xf32>) -> tensor<1x128x512xf32>
+  %1 = npu.vec.map "abs"(%arg1) {layout = #npu.layout<axis = 1>, alpha = 0.0 : f32, beta = 0.0 : f32} : (tensor<1x128x64xf32>) -> tensor<1x128x64xf32>
+  %2 = npu.vec.map "neg"(%0) {layout = #npu.layout<axis = 1>, alpha = 0.0 : f32, beta = 0.0 : f32} : (tensor<1x128x512xf32>) -> tensor<1x128x512xf32>
+  %3 = npu.vec.map "neg"(%1) {layout = #npu.layout<axis = 1>, alpha = 0.0 : f32, beta = 0.0 : f32} : (tensor<1x128x64xf32>) -> tensor<1x128x64xf32>
+  return %2, %3 : tensor<1x128x512xf32>, tensor<1x128x64xf32>
+}
+}

@@ -40,6 +40,8 @@ using analysis::kOverlapTiles;
 
 using partition::kLongMoveBytes;
 using partition::kOverlapBytes;
+/// Requests of DRAM that the load of a tile has to outlast.
+constexpr uint64_t kTileRequests = 4;
 /// Bands of what DMA brings at most, and latencies of the vector unit that one
 /// is worth.
 constexpr int64_t kMostBands = 24, kBandLatencies = 4;
@@ -137,6 +139,25 @@ bool Planner::readsDramOnce(const OpPlan &plan, const Shape &tile) const {
     reads |= !source || !source->resident;
   }
   return reads;
+}
+
+/// True if the vector unit would wait for DRAM for so long that several tiles
+/// are worth their requests.
+bool Planner::waitsForDram(const OpPlan &plan, const Shape &tile) const {
+  if (!plan.op->hasTrait<VectorEngine>())
+    return false;
+  const Region out{Shape(tile.size(), 0), tile};
+  uint64_t bytes = 0;
+  for (auto [i, operand] : llvm::enumerate(plan.model.operands)) {
+    const Value value = plan.op->getOperand(i);
+    const OpPlan *source = producer(value);
+    if (isStaged(plan, i) && (!source || !source->resident))
+      bytes += static_cast<uint64_t>(analysis::dramBytes(
+          analysis::storageOf(value), operand.region(out).size));
+  }
+  const uint64_t request = machine.dma.setupCycles + machine.dram.latency;
+  return machine::dramStreamCycles(machine, bytes) >
+         kTileRequests * kOverlapTiles * request;
 }
 
 /// Cuts tiles finer along `axis` where the vector unit follows DMA: it begins
@@ -242,8 +263,9 @@ std::optional<TileChoice> Planner::cutPositions(const OpPlan &plan,
   }
   // Pools of resident maps are cut where they are emitted.
   bool banded = isa<VecPoolOp>(plan.op) && choice.slotBytes == 0;
-  bool overlap =
-      choice.slotBytes > kOverlapBytes || (isLongVectorWork(plan) && !banded);
+  bool overlap = choice.slotBytes > kOverlapBytes ||
+                 waitsForDram(plan, choice.tile) ||
+                 (isLongVectorWork(plan) && !banded);
   if (choice.slotBytes <= available && !overlap)
     return choice;
   if (cutTile(plan, available, overlap, /*least=*/1, plan.model.tileAxes,
