@@ -123,6 +123,7 @@ private:
     return axes[rowSlot].part(band.first, band.count, start);
   }
   void gather(const Band &band);
+  bool keepsInputs(const Band &band, const Band &next) const;
   void clearBetween(const Band &band);
   void reduce(const Band &band);
   void spread(const Band &band);
@@ -267,6 +268,17 @@ void PoolEmitter::gather(const Band &band) {
   }
 }
 
+/// True if the copies of `next` leave the inputs of `band` in place. A part
+/// holds rows from further on by as much as `count` says: bands of equal rows
+/// copy what they share from the same place, others from another one.
+bool PoolEmitter::keepsInputs(const Band &band, const Band &next) const {
+  int64_t start = 0, nextStart = 0;
+  const PoolAxis rows = rowsOf(band, start);
+  rowsOf(next, nextStart);
+  return band.parts == 1 || next.parts == 1 || band.count == next.count ||
+         start + rows.in <= nextStart;
+}
+
 /// Clears the inputs between the channels of two parts.
 void PoolEmitter::clearBetween(const Band &band) {
   const int64_t channels = result.channels();
@@ -363,7 +375,7 @@ PoolEmitter::bandsOf(int64_t parts) const {
 }
 
 /// Inputs of a band are copied before the results of the one before it, which
-/// wait for the vector unit.
+/// wait for the vector unit, and where they may before it reads its own.
 void PoolEmitter::run() {
   llvm::SmallVector<Band, 16> bands = bandsOf(partCount());
   // Zeros wait for nothing: they go first.
@@ -371,9 +383,13 @@ void PoolEmitter::run() {
     clearBetween(band);
   gather(bands.front());
   for (size_t i = 0; i < bands.size(); ++i) {
-    if (i + 1 < bands.size())
+    const bool more = i + 1 < bands.size();
+    const bool early = more && keepsInputs(bands[i], bands[i + 1]);
+    if (early)
       gather(bands[i + 1]);
     reduce(bands[i]);
+    if (more && !early)
+      gather(bands[i + 1]);
     spread(bands[i]);
   }
 }
