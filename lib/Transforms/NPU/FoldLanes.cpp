@@ -42,18 +42,12 @@ bool addsFolded(Operation *user, Value x) {
          !hasStationaryActivations(conv) && shapeOf(x) == shapeOf(conv.getY());
 }
 
-/// Integers of 8 bits, which the array reads as they are.
-bool isByte(const analysis::StorageType &type) {
-  using E = support::ElementType;
-  return !type.encoded && (type.plain == E::I8 || type.plain == E::U8);
-}
-
 /// True if row groups can run the convolution.
 bool readsFolded(Operation *user, Value x) {
   auto conv = dyn_cast<PeConvOp>(user);
   return conv && conv.getX() == x && conv.getResidual() != x &&
          analysis::mayReadLanes(conv) &&
-         (isByte(storageOf(x)) ||
+         (analysis::isByte(storageOf(x)) ||
           (storageOf(x).encoded && storageOf(x).blockAxis == 1));
 }
 
@@ -64,17 +58,11 @@ bool writesFolded(Operation *op, const machine::Description &machine) {
     return false;
   if (isa<PeConvOp>(op))
     return !hasStationaryActivations(op) &&
-           (isByte(model.resultType) ||
+           (analysis::isByte(model.resultType) ||
             analysis::drainEncodes(model.resultType, model.resultShape[1],
                                    machine));
   auto move = dyn_cast<DmaMoveOp>(op);
-  if (!move || move.getPatterns().empty())
-    return false;
-  // Bytes are moved as they are, floats converted after the movement.
-  return llvm::all_of(move.getInputs(), [&](Value input) {
-    return isByte(model.resultType) ? storageOf(input) == model.resultType
-                                    : !storageOf(input).encoded;
-  });
+  return move && analysis::mayWriteLanes(move);
 }
 
 /// Blocks that the vector unit can encode.
@@ -110,7 +98,7 @@ llvm::SmallVector<Lanes, 6> candidates(Operation *op,
     folds.append(analysis::blockFolds(op->getResult(0), machine));
   for (const Lanes &fold : folds) {
     bool encodes =
-        isByte(storageOf(op->getResult(0))) || encodesLanes(op, fold, machine);
+        analysis::isByte(storageOf(op->getResult(0))) || encodesLanes(op, fold, machine);
     if (encodes && (!residual.folded() || fold == residual))
       lanes.push_back(fold);
   }

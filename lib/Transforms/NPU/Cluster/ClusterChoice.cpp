@@ -79,6 +79,9 @@ bool mayFold(Value x) {
   Operation *producer = x.getDefiningOp();
   if (!producer || !isa<PeConvOp, DmaMoveOp>(producer))
     return false;
+  if (auto move = dyn_cast<DmaMoveOp>(producer);
+      move && !analysis::mayWriteLanes(move))
+    return false;
   return llvm::all_of(x.getUsers(), [&](Operation *user) {
     auto conv = dyn_cast<PeConvOp>(user);
     // As a residual a map is read position by position, whatever the stride.

@@ -100,7 +100,7 @@ class Runner:
         for k in range(3):
             if self.only == "wide-convs":
                 machine = kind = machines.WIDE[k]
-            elif k == 0 and self.only != "starving-convs":
+            elif k == 0 and self.only not in machines.SMALL:
                 machine = kind = "a1"
             else:
                 machine, kind = machines.draw(rng, self.folder, f"machine{k}.yaml", weights, work,

@@ -200,8 +200,22 @@ def wide_convs(net):
     grow(net, x, [windows.conv] * 8 + windows.CONVS + [windows.pool], net.pick([1, 1, 2]))
 
 
+def pools(net):
+    """Windows of every extent over maps of few channels: inputs, and what products make."""
+    x = None
+    while x is None:
+        x = net.attempt(lambda n: map_of(n, n.pick([5, 8, 12, 16, 21, 32, 48, 64]),
+                                         n.pick([7, 12, 16, 20, 32, 33, 48, 64, 100])))
+    net.live.append(x)
+    if net.chance(0.5):
+        x = grow(net, x, [windows.conv, products.matmul], 1)
+    x = grow(net, x, [windows.pool, windows.large_pool], net.pick([1, 1, 2, 3]))
+    if net.chance(0.3):
+        grow(net, operand(net, 0.5), windows.ALL + pointwise.BINARY, 1)
+
+
 GRAMMARS = {"views-matmul": views_matmul, "reshapes": reshapes, "starving-convs": starving_convs,
-            "wide-convs": wide_convs, "heads": heads}
+            "wide-convs": wide_convs, "pools": pools, "heads": heads}
 
 
 def outputs_of(net):

@@ -74,10 +74,14 @@ def small(draw):
     return odd(draw, changes)
 
 
+# Grammars whose machines are small.
+SMALL = ("starving-convs", "pools")
+
+
 def any_kind(chance, only):
     """(machine or the name of a built-in one, its kind)"""
     kind = chance.random()
-    if only == "starving-convs" and kind < 0.85:
+    if only in SMALL and kind < 0.85:
         return small(chance), "starving"
     if kind < 0.35:
         name = chance.choice(BUILT_IN)

@@ -176,12 +176,12 @@ def residual(net, x):
     return net.like("Add", *((x, y) if net.chance(0.5) else (y, x)))
 
 
-def pool(net, x):
+def pool(net, x, kernels=(1, 2, 3, 3, 5)):
     x = spatial(net, x)
     n, c, *extents = x.shape
     op = net.pick(["MaxPool", "MaxPool", "AveragePool"])
     dilated = net.opset >= (10 if op == "MaxPool" else 19) and net.chance(0.2)
-    win = Window(net, extents, kernels=(1, 2, 3, 3, 5), strides=(1, 2, 2, 3),
+    win = Window(net, extents, kernels=kernels, strides=(1, 2, 2, 3),
                  dilations=(1, 2) if dilated else (1,)).limit()
     attributes = win.attributes(dilated)
     ceil = net.opset >= 10 and not win.auto and net.chance(0.3)
@@ -190,6 +190,10 @@ def pool(net, x):
     if op == "AveragePool" and net.chance(0.4):
         attributes["count_include_pad"] = 1
     return net.node(op, [x], (n, c) + win.out(extents, ceil), **attributes)
+
+
+def large_pool(net, x):
+    return pool(net, x, kernels=(2, 3, 4, 5, 5, 6, 7, 9))
 
 
 def pool_chain(net, x):
