@@ -97,8 +97,8 @@ llvm::SmallVector<Lanes, 6> candidates(Operation *op,
   if (isa<PeConvOp>(op))
     folds.append(analysis::blockFolds(op->getResult(0), machine));
   for (const Lanes &fold : folds) {
-    bool encodes =
-        analysis::isByte(storageOf(op->getResult(0))) || encodesLanes(op, fold, machine);
+    bool encodes = analysis::isByte(storageOf(op->getResult(0))) ||
+                   encodesLanes(op, fold, machine);
     if (encodes && (!residual.folded() || fold == residual))
       lanes.push_back(fold);
   }
