@@ -97,6 +97,17 @@ static int64_t bytesOfTile(const StreamedProduct &product) {
   return most;
 }
 
+/// True if there is a partition for the records of each chunk of moving
+/// weights.
+bool WeightStream::holdsRecords(const StreamedProduct &product) const {
+  const auto chunks =
+      llvm::count_if(product.columns, [](const analysis::ColumnTile &column) {
+        return column.ends;
+      });
+  return !product.shape.weightsMove ||
+         chunks <= static_cast<int64_t>(builder.machine.sb.partitions);
+}
+
 /// Small products stay in the ring for all tiles of the same outputs; larger
 /// ones are streamed again for each. Chunks that are used once make room at
 /// once.
@@ -104,8 +115,8 @@ bool WeightStream::staysLoaded(size_t index) {
   auto [entry, inserted] = stays.insert({index, false});
   if (inserted) {
     const StreamedProduct &product = *products[index];
-    entry->second =
-        product.reused && bytesOfTile(product) <= (ringEnd - ringBase) / 2;
+    entry->second = product.reused && holdsRecords(product) &&
+                    bytesOfTile(product) <= (ringEnd - ringBase) / 2;
   }
   return entry->second;
 }
@@ -226,15 +237,17 @@ std::optional<int64_t> WeightStream::findGap(int64_t bytes) {
   return place < ringEnd ? std::optional(place) : std::nullopt;
 }
 
-/// The partition that takes the records of the next chunk of moving weights;
-/// nothing while an older chunk has it.
+/// The partition that takes the records of the next chunk of moving weights:
+/// the next one by turns that no older chunk has; nothing if all are taken.
 std::optional<int64_t> WeightStream::nextRecordPart() const {
-  const int64_t part =
-      recordChunks % static_cast<int64_t>(builder.machine.sb.partitions);
-  if (llvm::any_of(live,
-                   [&](const Live &chunk) { return chunk.recordPart == part; }))
-    return std::nullopt;
-  return part;
+  const auto partitions = static_cast<int64_t>(builder.machine.sb.partitions);
+  for (int64_t turn = 0; turn < partitions; ++turn) {
+    const int64_t part = (recordChunks + turn) % partitions;
+    if (llvm::none_of(
+            live, [&](const Live &chunk) { return chunk.recordPart == part; }))
+      return part;
+  }
+  return std::nullopt;
 }
 
 /// Loads the next chunk in the order of use, if it finds room. `needed`: it is

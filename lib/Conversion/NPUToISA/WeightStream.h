@@ -112,6 +112,7 @@ private:
   };
 
   bool staysLoaded(size_t product);
+  bool holdsRecords(const StreamedProduct &product) const;
   bool loadNext(bool needed = false);
   void pump();
   bool isFree(int64_t begin, int64_t bytes) const;
