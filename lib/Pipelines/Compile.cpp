@@ -424,7 +424,8 @@ llvm::Error Compilation::runPhase(Phase phase) {
     return runPasses(phase, nn::buildSimplifyPipeline);
   case Phase::Fold:
     return runPasses(phase, [&](OpPassManager &manager) {
-      nn::FoldOptions fold = foldOptions(machine, options.foldWidth);
+      nn::FoldOptions fold =
+          foldOptions(machine, options.formats, options.foldWidth);
       fold.interleave =
           !options.formats.scale.isStateful() &&
           llvm::none_of(options.formats.nodes, [](const auto &node) {

@@ -14,10 +14,17 @@
 using namespace ashlar;
 
 nn::FoldOptions pipelines::foldOptions(const machine::Description &machine,
+                                       const numerics::FormatTable &formats,
                                        const std::string &foldWidth) {
   nn::FoldOptions fold;
   fold.arrayRows = machine.pe.rows;
   fold.arrayColumns = machine.pe.columns;
+  // Mantissas without their sign are multiplied digit by digit.
+  auto digits = [](const numerics::BlockFormat &format) {
+    return static_cast<uint64_t>(std::max(format.mantissa - 1, 1));
+  };
+  fold.arrayPasses = static_cast<int64_t>(machine::pePasses(
+      machine, digits(formats.activations), digits(formats.weights)));
   fold.partitionBytes = static_cast<int64_t>(machine.sb.bytesPerPartition);
   fold.foldWidth = foldWidth;
   fold.laneUnit = static_cast<int64_t>(

@@ -6,14 +6,17 @@
 #define ASHLAR_LIB_PIPELINES_FOLDMACHINE_H
 
 #include "ashlar/Machine/Description.h"
+#include "ashlar/Numerics/FormatTable.h"
 #include "ashlar/Transforms/NN/Passes.h"
 
 #include <string>
 
 namespace ashlar::pipelines {
 
-/// What folds are told of the machine; `foldWidth` is the option --fold-w.
+/// What folds are told of the machine and of the formats that most products of
+/// the network have; `foldWidth` is the option --fold-w.
 nn::FoldOptions foldOptions(const machine::Description &machine,
+                            const numerics::FormatTable &formats,
                             const std::string &foldWidth);
 
 } // namespace ashlar::pipelines

@@ -182,7 +182,7 @@ static int64_t arrayCycles(const FoldConv &conv, const FoldAlternative &plan,
     steps *= divideUp(plan.lanes, machine.writePorts);
   return rows * steps * tapsOf(conv, plan) *
          divideUp(plan.channels, machine.rows) *
-         divideUp(conv.outputs, machine.columns);
+         divideUp(conv.outputs, machine.columns) * machine.passes;
 }
 
 static FoldAlternative plainPlan(const FoldConv &conv) {
@@ -478,14 +478,20 @@ foldAlternatives(const FoldConv &conv, const FoldMachine &machine, bool lanes) {
   return plans;
 }
 
+int64_t resultCycles(const FoldConv &conv, const FoldMachine &machine) {
+  FoldAlternative plan = plainPlan(conv);
+  addResults(conv, machine, plan);
+  return std::max(plan.array + plan.last, plan.drain + plan.first);
+}
+
 int64_t leastOnCluster(const FoldConv &conv, const FoldAlternative &plain,
                        int64_t nonZeros, const FoldMachine &machine) {
   if (machine.clusterMultipliers == 0)
     return 0;
   FoldAlternative least = plain;
   // Every weight is multiplied for each result of its output.
-  least.array = nonZeros * conv.batch * llvm::product_of(conv.output) /
-                machine.clusterMultipliers;
+  least.array = nonZeros * conv.batch * llvm::product_of(conv.output) *
+                machine.passes / machine.clusterMultipliers;
   least.first = least.last = least.weights = 0;
   return least.total();
 }

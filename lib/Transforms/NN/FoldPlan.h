@@ -26,6 +26,8 @@ inline constexpr int64_t kFloatBytes = 4;
 /// What the costs depend on.
 struct FoldMachine {
   int64_t rows = 128, columns = 64;
+  /// Passes in which the multipliers take all digits of a product.
+  int64_t passes = 1;
   /// Row groups are multiples of this; 0: the array has none.
   int64_t laneUnit = 8;
   /// Partitions that the vector unit encodes at once, and the bytes of each.
@@ -242,6 +244,10 @@ int64_t clearCycles(const FoldAlternative &plan, int64_t rows, int64_t columns,
 /// uses row groups.
 llvm::SmallVector<FoldAlternative, 4>
 foldAlternatives(const FoldConv &conv, const FoldMachine &machine, bool lanes);
+
+/// Cycles of array and drain for the convolution as it is, weights and operand
+/// present, with the rows of results side by side that end first.
+int64_t resultCycles(const FoldConv &conv, const FoldMachine &machine);
 
 /// Cycles that the convolution takes at least as it is, on the sparse cluster:
 /// `plain` with the multiplications of `nonZeros` weights in place of the

@@ -5,7 +5,7 @@
 // stride, or of more of the kernel, and a convolution of W stride 1; the
 // alternatives with their cycles as an attribute either way.
 
-#include "FoldPlan.h"
+#include "FoldShape.h"
 #include "Rewrite.h"
 #include "ashlar/Transforms/NN/Passes.h"
 
@@ -26,28 +26,11 @@ int64_t productOf(ArrayRef<int64_t> values) {
   return reference::elementCount(values);
 }
 
-FoldConv shapeOfConv(ConvOp op) {
-  FoldConv conv;
-  ArrayRef<int64_t> x = shapeOf(op.getX()), w = shapeOf(op.getW());
-  conv.batch = x[0];
-  conv.channels = x[1];
-  conv.outputs = w[0];
-  conv.input = llvm::to_vector<3>(x.drop_front(2));
-  conv.kernel = llvm::to_vector<3>(w.drop_front(2));
-  conv.output = llvm::to_vector<3>(shapeOf(op.getY()).drop_front(2));
-  conv.strides = llvm::to_vector<3>(op.getStrides());
-  conv.dilations = llvm::to_vector<3>(op.getDilations());
-  conv.pads = llvm::to_vector<6>(op.getPads());
-  conv.inputIsFloat = !op.getX().getDefiningOp<ConvOp>();
-  conv.inputInDram = isa<BlockArgument>(op.getX());
-  return conv;
-}
-
 /// Builds the folded form of one convolution.
 class FoldRewriter {
 public:
   FoldRewriter(ConvOp op, const FoldAlternative &plan)
-      : op(op), plan(plan), conv(shapeOfConv(op)), builder(op),
+      : op(op), plan(plan), conv(foldConvOf(op)), builder(op),
         loc(op.getLoc()) {}
 
   ConvOp run();
@@ -199,7 +182,8 @@ struct FoldWidthPass : ashlar::nn::impl::FoldWidthBase<FoldWidthPass> {
         {"burst-bytes", burstBytes},
         {"partition-bytes", partitionBytes},
         {"ports", ports},
-        {"port-bytes", portBytes}};
+        {"port-bytes", portBytes},
+        {"passes", passes}};
     for (auto [name, rate] : rates)
       if (rate < 1) {
         getOperation().emitError()
@@ -278,6 +262,7 @@ struct FoldWidthPass : ashlar::nn::impl::FoldWidthBase<FoldWidthPass> {
     FoldMachine machine;
     machine.rows = rows;
     machine.columns = columns;
+    machine.passes = passes;
     machine.laneUnit = laneUnit;
     machine.partitions = partitions;
     machine.partitionBytes = partitionBytes;
@@ -316,7 +301,7 @@ struct FoldWidthPass : ashlar::nn::impl::FoldWidthBase<FoldWidthPass> {
   }
 
   void decide(ConvOp op) {
-    FoldConv conv = shapeOfConv(op);
+    FoldConv conv = foldConvOf(op);
     FoldMachine target = machine();
     auto plans = foldAlternatives(conv, target, allowsLanes());
     const FoldAlternative *best = &plans.front();

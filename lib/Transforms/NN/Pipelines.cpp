@@ -81,6 +81,7 @@ static FoldWidthOptions widthOptions(const FoldOptions &options) {
   width.only = options.foldOnly;
   width.rows = options.arrayRows;
   width.columns = options.arrayColumns;
+  width.passes = options.arrayPasses;
   width.laneUnit = options.laneUnit;
   width.partitions = options.partitions;
   width.partitionBytes = options.partitionBytes;
@@ -123,6 +124,7 @@ void nn::buildFoldPipeline(OpPassManager &module, const FoldOptions &options) {
   shuffles.partitionBytes = transposed.partitionBytes;
   shuffles.rows = options.arrayRows;
   shuffles.columns = options.arrayColumns;
+  shuffles.passes = options.arrayPasses;
   shuffles.queues = options.copyQueues;
   manager.addPass(createSplitShuffles(shuffles));
   manager.addPass(createFoldConstants());

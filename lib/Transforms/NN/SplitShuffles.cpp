@@ -5,6 +5,7 @@
 // output: one conv for each phase, and their interleave. Products write an
 // interleave where it belongs, so that no element is moved.
 
+#include "FoldShape.h"
 #include "Rewrite.h"
 #include "ashlar/Transforms/NN/Passes.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
@@ -153,15 +154,18 @@ private:
   /// True if what the array takes longer, because the channels of a phase fill
   /// its columns worse, is less than the copies of all elements.
   bool pays(ConvOp conv, const Shuffle &shuffle) const {
-    ArrayRef<int64_t> w = shapeOf(conv.getW()), y = shapeOf(conv.getY());
-    const int64_t phases = shuffle.phases(), columns = options.columns;
-    const int64_t more = phases * llvm::divideCeil(w[0] / phases, columns) -
-                         llvm::divideCeil(w[0], columns);
-    const int64_t steps =
-        llvm::divideCeil(llvm::product_of(w.drop_front()), options.rows);
+    FoldMachine machine;
+    machine.rows = options.rows;
+    machine.columns = options.columns;
+    machine.passes = options.passes;
+    const FoldConv whole = foldConvOf(conv);
+    FoldConv phase = whole;
+    phase.outputs /= shuffle.phases();
+    const int64_t more = shuffle.phases() * resultCycles(phase, machine) -
+                         resultCycles(whole, machine);
     // A copy queue moves one element in a cycle that no other follows.
-    const int64_t copies = llvm::divideCeil(y[1], options.queues);
-    return more * steps < copies;
+    return more < llvm::divideCeilSigned(llvm::product_of(shapeOf(conv.getY())),
+                                         options.queues);
   }
 
   /// The part of a constant along the output channels that belongs to a phase.
@@ -224,9 +228,10 @@ struct SplitShufflesPass
   void runOnOperation() override {
     SplitShufflesOptions options;
     options.rows = rows, options.columns = columns, options.queues = queues;
+    options.passes = passes;
     options.partitions = partitions;
     options.partitionBytes = partitionBytes;
-    if (rows < 1 || columns < 1 || queues < 1)
+    if (rows < 1 || columns < 1 || queues < 1 || passes < 1)
       return;
     RewritePatternSet patterns(&getContext());
     patterns.add<SplitShuffle>(&getContext(), options, split);

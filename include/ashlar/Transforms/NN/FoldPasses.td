@@ -51,6 +51,8 @@ def FoldWidth : NNPass<"ashlar-nn-fold-width"> {
     Option<"rows", "rows", "int64_t", "128", "rows of the multiplier array">,
     Option<"columns", "columns", "int64_t", "64",
            "columns of the multiplier array">,
+    Option<"passes", "passes", "int64_t", "1",
+           "passes in which the array takes all digits of a product">,
     Option<"laneUnit", "lane-unit", "int64_t", "8",
            "row groups are multiples of this; 0: there are none">,
     Option<"partitions", "partitions", "int64_t", "128",

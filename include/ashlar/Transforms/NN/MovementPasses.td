@@ -64,13 +64,15 @@ def SplitShuffles : NNPass<"ashlar-nn-split-shuffles"> {
 
     Done if the state buffer can hold the result, and if the copies would take
     longer than what the array loses: fewer channels fill its `columns` less
-    well.
+    well, for all `passes` over a product.
   }];
   let options = [
     Option<"rows", "rows", "int64_t", "128",
            "rows of the multiplier array">,
     Option<"columns", "columns", "int64_t", "64",
            "columns of the multiplier array">,
+    Option<"passes", "passes", "int64_t", "1",
+           "passes in which the array takes all digits of a product">,
     Option<"queues", "queues", "int64_t", "3", "queues that copy">,
     Option<"partitions", "partitions", "int64_t", "128",
            "partitions of the state buffer">,

@@ -28,6 +28,8 @@ struct FoldOptions {
   /// Rows and columns of the multiplier array.
   int64_t arrayRows = 128;
   int64_t arrayColumns = 64;
+  /// Passes of the array over a product in the formats of the network.
+  int64_t arrayPasses = 1;
   /// Bytes of one partition of the state buffer.
   int64_t partitionBytes = 65536;
   /// auto, off, stride, lane or both.
