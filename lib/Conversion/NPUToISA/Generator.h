@@ -263,7 +263,13 @@ struct MapParameters {
   /// Of the first operand: one number per channel each, or null.
   const View *scale = nullptr;
   const View *bias = nullptr;
+  /// The bytes of operands and result in the partitions behind their channels
+  /// belong to nothing else.
+  bool ownsPartitions = false;
 };
+/// True if the result of a tile and its first operands begin in partition 0 and
+/// nothing else is in their bytes of the partitions behind their channels.
+bool ownsPartitions(const TileContext &tile, unsigned operands);
 /// Channels [first, first + count) of a view across partitions.
 View channelsOf(const View &view, int64_t first, int64_t count,
                 const machine::Description &machine);
