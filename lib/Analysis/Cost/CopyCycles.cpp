@@ -5,6 +5,7 @@
 
 #include "ashlar/Analysis/Cost/LaneCopies.h"
 #include "ashlar/Analysis/Cost/OperationCycles.h"
+#include "ashlar/Analysis/Cost/TailParts.h"
 #include "ashlar/Analysis/Cost/WindowCopies.h"
 
 #include "ashlar/Analysis/Cost/MovementQueues.h"
@@ -221,8 +222,14 @@ OperationCycles MovePredictor::run() {
   if (moved == result || leaves())
     return cycles;
   View stored = bufferOf(result, to.shape, axisOfResult(op));
-  cycles.vector = mapCycles({to}, stored, machine::VecCost::Cheap,
-                            storeOf(moved, result), machine);
+  const machine::VecStore store = storeOf(moved, result);
+  cycles.vector =
+      mapCycles({to}, stored, machine::VecCost::Cheap, store, machine);
+  if (lanes.folded())
+    return cycles;
+  if (const auto tail =
+          tailParts({to}, stored, machine::VecCost::Cheap, store, machine))
+    cycles.vector -= tail->saved;
   return cycles;
 }
 

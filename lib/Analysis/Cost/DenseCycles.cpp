@@ -26,8 +26,11 @@ namespace ashlar::analysis {
 namespace {
 
 /// Array and drain as the emitted program uses them (EmitProduct.cpp): groups
-/// of windows fill one half of PSUM while the other half drains.
+/// of windows fill banks of PSUM by turns while others drain.
 class DensePipeline {
+  /// Banks that are told apart. More would never be waited for.
+  static constexpr size_t kMostBanks = 8;
+
 public:
   /// `rows`: of results in a step; `result`: the fold in which the drain
   /// writes. Windows take `entries` entries of a bank at most.
@@ -59,7 +62,7 @@ private:
       std::array<State, 2> before{state, state};
       for (int64_t i = 0; i < run.count; ++i) {
         const bool ends = last && &run == &groups.back() && i + 1 == run.count;
-        addGroup(column, run.windows, paced || ends || started == 0);
+        addGroup(column, run.windows, paced || ends || !started);
         const State old = std::exchange(before[i % 2], state);
         // The very last group is drained otherwise.
         const int64_t pairs = (run.count - i - 2) / 2;
@@ -91,22 +94,25 @@ private:
 
   /// What two groups ago decides about the next one, and the sums.
   struct State {
-    std::array<int64_t, 2> drained{0, 0}; ///< half of PSUM is free again
+    /// When banks of PSUM are free again, the next one first.
+    llvm::SmallVector<int64_t, kMostBanks> free;
     int64_t arrayFree = 0, actFree = 0;
     DenseCycles cycles;
 
     bool repeats(const State &old) const {
       const int64_t step = arrayFree - old.arrayFree;
       return actFree - old.actFree == step &&
-             drained[0] - old.drained[0] == step &&
-             drained[1] - old.drained[1] == step;
+             llvm::all_of(llvm::zip_equal(free, old.free), [&](auto banks) {
+               return std::get<0>(banks) - std::get<1>(banks) == step;
+             });
     }
 
     /// What has happened since `old` happens `times` more.
     void repeat(const State &old, int64_t times) {
       const int64_t step = times * (arrayFree - old.arrayFree);
-      for (int64_t *time :
-           {&drained[0], &drained[1], &arrayFree, &actFree, &cycles.total})
+      for (int64_t &bank : free)
+        bank += step;
+      for (int64_t *time : {&arrayFree, &actFree, &cycles.total})
         *time += step;
       cycles.stream += times * (cycles.stream - old.cycles.stream);
       cycles.array += times * (cycles.array - old.cycles.array);
@@ -132,6 +138,7 @@ private:
   int64_t drainOf(const Box &box, int64_t columns) const;
   void addGroup(const ColumnTile &column, llvm::ArrayRef<Part> windows,
                 bool inPieces);
+  size_t banksOf(size_t windows) const;
 
   const machine::Description &machine;
   int64_t rows;                                ///< of results in a step
@@ -143,7 +150,7 @@ private:
   StorageType result;       ///< of reduced windows
   int64_t pooledColumns = 1;
   std::vector<Run> groups;
-  size_t started = 0;        ///< groups so far
+  bool started = false;      ///< some group is
   bool pointwise = false;    ///< positions follow each other in the input
   bool narrow = false;       ///< cells may take two positions at a time
   bool usesPattern = false;  ///< tiles that have it are N:M weights
@@ -167,6 +174,7 @@ DensePipeline::DensePipeline(npu::PeConvOp conv, int64_t rows,
   stride = conv.getStrides().back();
   stored = storageOf(conv.getMapType());
   pointwise = lanes.count == 1 && isPointwise(conv);
+  state.free.assign(std::clamp<size_t>(machine.psum.banks, 1, kMostBanks), 0);
   usesPattern = analysis::usesPattern(conv, lanes, machine);
   residual = 0;
   if (mlir::Value added = conv.getResidual()) {
@@ -321,6 +329,13 @@ int64_t DensePipeline::drainOf(const Box &box, int64_t columns) const {
             (residual > 0 ? accesses(line, residual, 1, line.width) : 0)));
 }
 
+/// The banks of State::free that the sums of so many windows take.
+size_t DensePipeline::banksOf(size_t windows) const {
+  const size_t all = std::max<size_t>(machine.psum.banks, 1);
+  const size_t own = pooling ? std::max<size_t>(all / 2, 1) : windows;
+  return llvm::divideCeil(own * state.free.size(), all);
+}
+
 /// `inPieces`: sums are drained piece by piece while the last stationary tile
 /// streams, otherwise window by window.
 void DensePipeline::addGroup(const ColumnTile &column,
@@ -356,8 +371,11 @@ void DensePipeline::addGroup(const ColumnTile &column,
     afterPattern = pattern;
   }
   const auto skew = static_cast<int64_t>(machine.pe.rows) + column.cols - 2;
-  int64_t &bank = state.drained[started++ % state.drained.size()];
-  const int64_t end = std::max(state.arrayFree, bank) + busy;
+  started = true;
+  const size_t taken = banksOf(windows.size());
+  const auto *waited =
+      std::max_element(state.free.begin(), state.free.begin() + taken);
+  const int64_t end = std::max(state.arrayFree, *waited) + busy;
   int64_t streamed = end - last;
   for (const Box &box : boxes) {
     streamed += streamOf(box, patternEnds);
@@ -374,11 +392,13 @@ void DensePipeline::addGroup(const ColumnTile &column,
     state.cycles.drain += drain;
   }
   state.arrayFree = end;
-  bank = state.actFree +
-         static_cast<int64_t>(machine.act.latency +
-                              (pooling ? machine.vec.latency : uint64_t(0)));
   state.cycles.array += busy;
-  state.cycles.total = bank;
+  state.cycles.total =
+      state.actFree +
+      static_cast<int64_t>(machine.act.latency +
+                           (pooling ? machine.vec.latency : uint64_t(0)));
+  state.free.erase(state.free.begin(), state.free.begin() + taken);
+  state.free.append(taken, state.cycles.total);
 }
 
 /// Windows that are tried have so many positions at least: two of them cover

@@ -4,6 +4,7 @@
 // each with the accesses of its operands to the banks of the state buffer.
 
 #include "ashlar/Analysis/Cost/OperationCycles.h"
+#include "ashlar/Analysis/Cost/TailParts.h"
 #include "ashlar/Analysis/Cost/VectorLoops.h"
 
 #include "ashlar/Analysis/Tiles/MapSteps.h"
@@ -143,6 +144,8 @@ private:
   }
   View operandOf(Value value);
   int64_t map(npu::MapInterface map);
+  int64_t savedByParts(npu::MapInterface map, llvm::ArrayRef<View> operands,
+                       const View &result, VecCost cost) const;
   int64_t stepwise(npu::MapInterface map);
   int64_t pool(npu::VecPoolOp pool);
   int64_t sums(npu::VecPoolOp pool);
@@ -206,6 +209,24 @@ int64_t VectorPredictor::stepwise(npu::MapInterface map) {
   return sum;
 }
 
+/// Cycles that the last channel tile takes less in parts.
+int64_t VectorPredictor::savedByParts(npu::MapInterface map,
+                                      llvm::ArrayRef<View> operands,
+                                      const View &result, VecCost cost) const {
+  const size_t inputs = map.getInputs().size();
+  llvm::SmallVector<View, 2> maps;
+  for (auto [i, view] : llvm::enumerate(operands)) {
+    if (i >= inputs && view.channels() > 1)
+      return 0;
+    if (i < inputs && Region::whole(view.shape).elements() > 1)
+      maps.push_back(view);
+  }
+  const StorageType from = storageOf(op->getOperand(0));
+  const auto tail =
+      tailParts(maps, result, cost, storeOf(from, result.type), machine);
+  return tail ? tail->saved : 0;
+}
+
 int64_t VectorPredictor::map(npu::MapInterface map) {
   if (!map.hasParametersAlong(axis))
     return stepwise(map);
@@ -220,7 +241,8 @@ int64_t VectorPredictor::map(npu::MapInterface map) {
       std::max(classOf(map.getOp()), stages ? VecCost::Medium : VecCost::Cheap);
   const StorageType from = storageOf(op->getOperand(0));
   int64_t sum =
-      mapCycles(operands, result, cost, storeOf(from, result.type), machine);
+      mapCycles(operands, result, cost, storeOf(from, result.type), machine) -
+      savedByParts(map, operands, result, cost);
   // One exponent for the tensor is known after a pass of its own.
   if (result.type.encoded && !from.encoded &&
       result.type.format.block == numerics::BlockFormat::kTensor)

@@ -482,6 +482,21 @@ void PlanCost::cutRound(const ColumnWave &wave, int64_t round) {
     loadFrom = runFree;
 }
 
+/// Results of the tiles of the last round, which may be fewer and smaller.
+int64_t PlanCost::lastResults() const {
+  const auto [n, h, w] = plan.grid(problem);
+  int64_t results = 0;
+  for (int64_t tile = (rounds - 1) * units; tile < n * h * w; ++tile) {
+    auto extent = [](int64_t whole, int64_t size, int64_t index) {
+      return std::min(size, whole - index * size);
+    };
+    results += extent(problem.extent[0], plan.images, tile / (h * w)) *
+               extent(problem.extent[1], plan.rows, tile / w % h) *
+               extent(problem.extent[2], plan.cols, tile % w);
+  }
+  return results;
+}
+
 bool PlanCost::simulate(bool alone, int64_t most) {
   waits = alone;
   if (!fits || (plan.tilesOutside && !mayKeepTiles()))
@@ -496,14 +511,22 @@ bool PlanCost::simulate(bool alone, int64_t most) {
       if (bytes <= std::max(room / 2, chunk.bytes))
         streamFree -= chunk.stream;
     }
-  int64_t share = plan.disjoint
-                      ? partialSums(problem, plan)
-                      : llvm::divideCeilSigned(problem.positions(), rounds);
+  const int64_t all = plan.disjoint
+                          ? partialSums(problem, plan)
+                          : llvm::divideCeilSigned(problem.positions(), rounds);
+  const bool equal = plan.isCut() || rounds == 1;
+  const int64_t last = equal ? all : lastResults();
+  const int64_t others =
+      equal ? all
+            : llvm::divideCeilSigned(problem.positions() - last, rounds - 1);
+  auto shareOf = [&](int64_t round) {
+    return round + 1 == rounds ? last : others;
+  };
   if (plan.tilesOutside) {
     for (int64_t round = 0; round < rounds; ++round)
       for (size_t w = 0; w < waves.size(); ++w) {
         cutRound(waves[w].wave, round);
-        runWave(waves[w], w == 0, round == 0, share);
+        runWave(waves[w], w == 0, round == 0, shareOf(round));
         // Nothing that follows ends earlier.
         if (end >= most)
           return false;
@@ -513,7 +536,7 @@ bool PlanCost::simulate(bool alone, int64_t most) {
   for (const WaveCost &wave : waves)
     for (int64_t round = 0; round < rounds; ++round) {
       cutRound(wave.wave, round);
-      runWave(wave, true, round == 0 || !resident, share);
+      runWave(wave, true, round == 0 || !resident, shareOf(round));
       if (end >= most)
         return false;
     }

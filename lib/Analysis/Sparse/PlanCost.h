@@ -150,6 +150,7 @@ private:
   machine::Timing loadTime(int64_t streams, int64_t channels, int64_t planes,
                            const Loaded &each) const;
   int64_t load(const ChunkCost &chunk);
+  int64_t lastResults() const;
   int64_t fetch(int64_t cycles, int64_t bytes);
   int64_t startCycles(const WaveCost &wave) const;
   void runWave(const WaveCost &wave, bool loads, bool streams, int64_t share);

@@ -51,16 +51,44 @@ static bool mayPart(const TileProblem &problem, const ColumnTile &column,
          end <= static_cast<int64_t>(machine.sb.partitions);
 }
 
+/// Columns that `parts` groups of units can take of a drain.
+static int64_t partsOf(const TileProblem &problem, const ColumnTile &column,
+                       int64_t parts, const machine::Description &machine) {
+  int64_t count = std::max<int64_t>(parts, 1);
+  while (count > 1 && (column.cols % count != 0 ||
+                       !mayPart(problem, column, column.cols / count, machine)))
+    count /= 2;
+  return count;
+}
+
+/// Halves the planes of cells until columns as narrow as `parts` of them are
+/// begin with a plane; as they were where no plane is narrow enough.
+static void narrowPlanes(TileProblem &problem,
+                         const std::vector<ColumnTile> &drained, int64_t parts,
+                         const machine::Description &machine) {
+  const int64_t widest = problem.cellBlock;
+  auto splits = [&] {
+    return llvm::any_of(drained, [&](const ColumnTile &column) {
+      return partsOf(problem, column, parts, machine) == parts;
+    });
+  };
+  while (!splits()) {
+    problem.cellBlock /= 2;
+    if (isCellPlane(problem.cellBlock, machine))
+      continue;
+    problem.cellBlock = widest;
+    return;
+  }
+}
+
 /// Splits the results of each drain into `parts` columns, or as many as can be.
 static void splitColumns(TileProblem &problem,
                          const std::vector<ColumnTile> &drained, int64_t parts,
                          const machine::Description &machine) {
+  if (parts > 1)
+    narrowPlanes(problem, drained, parts, machine);
   for (const ColumnTile &column : drained) {
-    int64_t count = std::max<int64_t>(parts, 1);
-    while (count > 1 &&
-           (column.cols % count != 0 ||
-            !mayPart(problem, column, column.cols / count, machine)))
-      count /= 2;
+    const int64_t count = partsOf(problem, column, parts, machine);
     problem.drains.push_back({problem.columns.size(), count, column.cols});
     for (int64_t i = 0; i < count; ++i) {
       ColumnTile part = column;

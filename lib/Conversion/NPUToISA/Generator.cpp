@@ -37,7 +37,7 @@ using analysis::TilingModel;
 
 Generator::Generator(ModuleOp module, const machine::Description &machine)
     : builder(machine), machine(machine), weights(builder), scales(machine),
-      streams(builder), module(module) {}
+      streams(builder), sums(machine), module(module) {}
 
 llvm::Error Generator::unsupported(Operation *op,
                                    const std::string &what) const {
@@ -261,6 +261,7 @@ llvm::Error Generator::run() {
   weights.replay();
   streams.replay();
   tiles = TileState();
+  sums = SumBanks(machine);
   // All products are known before the first load, so that prefetching may
   // cross operations.
   for (auto [i, op] : llvm::enumerate(nodes))

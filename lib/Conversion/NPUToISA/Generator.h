@@ -77,6 +77,32 @@ struct TileState {
   unsigned sums = 0;  ///< half of the accumulators
 };
 
+/// Banks of PSUM, which the products and transposes of a program take in turn:
+/// sums go where it is longest ago that others were drained, so that the array
+/// streams the next operation while ACT still drains this one.
+class SumBanks {
+public:
+  explicit SumBanks(const machine::Description &machine)
+      : banks(machine.psum.banks), entries(machine.psum.entriesPerBank) {}
+
+  /// First entry of the next bank.
+  int64_t next() { return static_cast<int64_t>(turn++ % banks * entries); }
+  /// First entry of the next half of all banks, for sums that lie in one piece.
+  int64_t nextHalf() {
+    const uint64_t half = std::max<uint64_t>(banks / 2, 1);
+    turn = (turn + half - 1) / half * half % banks;
+    if (turn + half > banks)
+      turn = 0;
+    const int64_t first = static_cast<int64_t>(turn * entries);
+    turn += half;
+    return first;
+  }
+
+private:
+  uint64_t banks, entries;
+  uint64_t turn = 0;
+};
+
 class Generator {
 public:
   Generator(mlir::ModuleOp module, const machine::Description &machine);
@@ -114,6 +140,7 @@ public:
   /// Coefficients of the sparse cluster, and what its convolutions share.
   StreamLoader streams;
   TileState tiles;
+  SumBanks sums;
   /// Maps that are counted for cuts at run time.
   analysis::CounterAllocation counters;
 
@@ -236,7 +263,13 @@ struct MapParameters {
   /// Of the first operand: one number per channel each, or null.
   const View *scale = nullptr;
   const View *bias = nullptr;
+  /// The bytes of operands and result in the partitions behind their channels
+  /// belong to nothing else.
+  bool ownsPartitions = false;
 };
+/// True if the result of a tile and its first operands begin in partition 0 and
+/// nothing else is in their bytes of the partitions behind their channels.
+bool ownsPartitions(const TileContext &tile, unsigned operands);
 /// Channels [first, first + count) of a view across partitions.
 View channelsOf(const View &view, int64_t first, int64_t count,
                 const machine::Description &machine);

@@ -25,7 +25,7 @@ struct DenseCycles {
 /// A convolution whose input is folded by `lanes`, whose stationary tiles are
 /// `columns` and whose result is written in the fold `result`. Every tile is
 /// loaded once per group of windows that half of PSUM holds; a group is drained
-/// while the next one streams into the other half. Weights are assumed to be
+/// while the next ones stream into other banks. Weights are assumed to be
 /// present, and engines to be idle otherwise.
 DenseCycles denseCycles(npu::PeConvOp conv, const Lanes &lanes,
                         llvm::ArrayRef<ColumnTile> columns,

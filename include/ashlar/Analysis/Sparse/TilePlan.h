@@ -188,8 +188,8 @@ WeightPattern tilePattern(mlir::Operation *op,
 /// The problem of a convolution, `npu.pe.conv` or `npu.tcu.conv`, with its
 /// tileWeights(), for results of `extent` (batch, spatial dimensions). The
 /// results of a drain are split over `parts` groups of units, or as many as
-/// divide them (0: as the operation says). Zeros are issued if `issuesZeros` or
-/// the operation says so.
+/// divide them (0: as the operation says), with planes of cells as narrow as
+/// that takes. Zeros are issued if `issuesZeros` or the operation says so.
 TileProblem tileProblem(mlir::Operation *op, const WeightPattern &weights,
                         llvm::ArrayRef<int64_t> extent,
                         const machine::Description &machine, int64_t parts = 0,

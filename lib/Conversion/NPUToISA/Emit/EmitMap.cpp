@@ -2,9 +2,14 @@
 //
 // vec.map over views: free axes are merged to the three dims of the
 // instruction, the rest is looped over; channels that wrap around the last
-// partition are cut there.
+// partition are cut there. Channels of the last tile that fill few lanes are
+// computed in parts of their positions, side by side in the partitions behind
+// them, where the map's own bytes are free. No bit depends on it.
 
 #include "../Generator.h"
+
+#include "ashlar/Analysis/Cost/TailParts.h"
+#include "ashlar/Machine/Cycles.h"
 
 namespace ashlar::codegen {
 
@@ -78,8 +83,10 @@ void emitMeasure(Generator &generator, const View &source, int mantissa,
                     });
 }
 
-void emitMap(Generator &generator, const View &first, const View *second,
-             const View &result, MapParameters parameters) {
+/// Instructions over all channels as they lie.
+static void emitPlain(Generator &generator, const View &first,
+                      const View *second, const View &result,
+                      const MapParameters &parameters) {
   llvm::SmallVector<VectorOperand, 3> operands{{&result}, {&first}};
   if (second)
     operands.push_back({second});
@@ -131,6 +138,103 @@ void emitMap(Generator &generator, const View &first, const View *second,
         clear = false;
         generator.builder.emit(map);
       });
+}
+
+/// True if the second operand has parts of its own: it is neither the first,
+/// as in a square, nor a single element.
+static bool partsOf(const View &first, const View &second) {
+  return second.base != first.base &&
+         analysis::Region::whole(second.shape).elements() > 1;
+}
+
+/// The parts of the last channel tile, if the instruction may work on them.
+static std::optional<analysis::TailParts>
+tailOf(Generator &generator, const View &first, const View *second,
+       const View &result, const MapParameters &parameters) {
+  auto varies = [](const View *view) { return view && view->channels() > 1; };
+  if (!parameters.ownsPartitions || varies(parameters.scale) ||
+      varies(parameters.bias))
+    return std::nullopt;
+  const bool stages =
+      parameters.scale || parameters.bias || parameters.quantised;
+  const machine::VecCost cost =
+      std::max(machine::vecCostOf(isa::name(parameters.function))
+                   .value_or(machine::VecCost::VeryExpensive),
+               stages ? machine::VecCost::Medium : machine::VecCost::Cheap);
+  llvm::SmallVector<View, 2> operands{first};
+  if (second && partsOf(first, *second))
+    operands.push_back(*second);
+  return analysis::tailParts(operands, result, cost,
+                             analysis::storeOf(first.type, result.type),
+                             generator.machine);
+}
+
+/// Copies the positions of a tile between where they lie and their parts.
+static void copyParts(Generator &generator, const View &view,
+                      const analysis::TailParts &tail, bool back) {
+  for (int64_t part = 1; part < tail.parts; ++part) {
+    const View home =
+        analysis::positionsOf(view, part * tail.count, tail.count, 0);
+    const View beside =
+        analysis::positionsOf(view, 0, tail.count, part * tail.pitch);
+    emitCopy(generator.builder, back ? beside : home, back ? home : beside);
+  }
+}
+
+/// Whole tiles as they lie, while the positions of the last one are copied to
+/// their parts; then all parts at once.
+static void emitInParts(Generator &generator, const View &first,
+                        const View *second, const View &result,
+                        MapParameters parameters,
+                        const analysis::TailParts &tail) {
+  const machine::Description &machine = generator.machine;
+  auto emit = [&](llvm::function_ref<View(const View &)> part, int block) {
+    const View a = part(first);
+    View to = part(result);
+    if (to.type.encoded && block > 0)
+      to.type.format.block = block;
+    std::optional<View> b;
+    if (second)
+      b = second->channels() > 1 ? part(*second) : *second;
+    emitPlain(generator, a, b ? &*b : nullptr, to, parameters);
+    parameters.target.clear = false;
+  };
+  auto last = [&](const View &view) {
+    return channelsOf(view, tail.first, tail.channels, machine);
+  };
+  copyParts(generator, last(first), tail, /*back=*/false);
+  if (second && partsOf(first, *second))
+    copyParts(generator, last(*second), tail, /*back=*/false);
+  if (tail.first > 0)
+    emit(
+        [&](const View &view) {
+          return channelsOf(view, 0, tail.first, machine);
+        },
+        0);
+  emit(
+      [&](const View &view) {
+        View parts = analysis::positionsOf(last(view), 0, tail.count, 0);
+        parts.shape[parts.axis] = tail.across();
+        return parts;
+      },
+      static_cast<int>(tail.block));
+  const int64_t done = tail.parts * tail.count;
+  if (done < tail.positions)
+    emit(
+        [&](const View &view) {
+          return analysis::positionsOf(last(view), done, tail.positions - done,
+                                       0);
+        },
+        0);
+  copyParts(generator, last(result), tail, /*back=*/true);
+}
+
+void emitMap(Generator &generator, const View &first, const View *second,
+             const View &result, MapParameters parameters) {
+  if (const auto tail = tailOf(generator, first, second, result, parameters))
+    emitInParts(generator, first, second, result, parameters, *tail);
+  else
+    emitPlain(generator, first, second, result, parameters);
 }
 
 } // namespace ashlar::codegen

@@ -160,6 +160,7 @@ llvm::Error emitMove(Generator &generator, const TileContext &tile) {
   }
   if (converts) {
     MapParameters convert;
+    convert.ownsPartitions = !lanes.folded() && ownsPartitions(tile, 0);
     if (tile.result.type.encoded)
       convert.target = generator.resultScale(tile.op);
     emitFoldedConversion(generator, tile, convert);

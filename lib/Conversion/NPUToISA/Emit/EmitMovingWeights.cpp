@@ -81,7 +81,6 @@ private:
   void turnBlocks();
   void turnBack(const View &straight);
   void finish(const View &straight);
-  int64_t nextBank();
 
   Generator &generator;
   const machine::Description &machine;
@@ -90,7 +89,6 @@ private:
   bool transposesWholeBlocks; ///< `transposed` is encoded, else f32
   Epilogue epilogue;
   int64_t positions;
-  size_t bankTurn = 0;
   // The stationary operand: channels on partitions, positions at one distance.
   View source;
   int64_t tapStride = 0;
@@ -207,7 +205,7 @@ void MovingWeightsEmitter::emitChunk(const ColumnTile &chunk,
   int64_t columns = machine.pe.columns;
   for (int64_t first = 0; first < positions; first += columns) {
     int64_t count = std::min(columns, positions - first);
-    int64_t psum = nextBank();
+    int64_t psum = generator.sums.next();
     for (size_t t = 0; t < chunk.tiles.size(); ++t) {
       emitLoad(chunk.tiles[t], first, count);
       generator.builder.emit(isa::PeSwap{});
@@ -227,7 +225,7 @@ llvm::Error MovingWeightsEmitter::emitParts(size_t product, size_t first,
     const int64_t end = std::min(begin + together, positions);
     llvm::SmallVector<int64_t, 4> banks;
     for (int64_t at = begin; at < end; at += columns)
-      banks.push_back(nextBank());
+      banks.push_back(generator.sums.next());
     for (size_t i = first; i < first + count; ++i) {
       const ColumnTile &part = generator.weights.product(product).columns[i];
       auto place = generator.acquireWeights(product, i);
@@ -248,11 +246,6 @@ llvm::Error MovingWeightsEmitter::emitParts(size_t product, size_t first,
     }
   }
   return llvm::Error::success();
-}
-
-int64_t MovingWeightsEmitter::nextBank() {
-  return static_cast<int64_t>(bankTurn++ % machine.psum.banks) *
-         static_cast<int64_t>(machine.psum.entriesPerBank);
 }
 
 void MovingWeightsEmitter::emitLoad(const StationaryTile &stationary,
@@ -378,7 +371,7 @@ void MovingWeightsEmitter::turnBlocks() {
     generator.builder.emit(load);
     generator.builder.emit(isa::PeSwap{});
     isa::ActDrain drain{};
-    drain.psum = nextBank();
+    drain.psum = generator.sums.next();
     emitIdentityWindow(generator, transposed.part, positions, size, drain.psum);
     drain.cols = size;
     drain.n0 = count[0], drain.n1 = count[1], drain.n2 = count[2];

@@ -3,7 +3,7 @@
 // Convolutions and matrix products on the PE array: for each group of columns
 // and each group of result positions that PSUM holds, load every stationary
 // tile once, stream all positions through it, and drain (docs/Machine.md, PE
-// array and ACT). While one half of the PSUM banks drains, the other fills.
+// array and ACT). While some banks of PSUM drain, others fill.
 
 #include "ProductEmitter.h"
 #include "Streams.h"
@@ -173,16 +173,13 @@ size_t ProductEmitter::groupWindows() const {
   return geometry->pooled ? 1 : std::max<size_t>(machine.psum.banks / 2, 1);
 }
 
-/// Gives each window a bank of the half that does not drain.
+/// Gives each window a bank; the sums of pooled rows take several.
 std::vector<ProductEmitter::Piece>
 ProductEmitter::placeInBanks(llvm::ArrayRef<Window> windows) {
-  size_t bank =
-      machine.psum.banks >= 2 ? group++ % 2 * (machine.psum.banks / 2) : 0;
   std::vector<Piece> pieces;
   for (const Window &window : windows)
-    pieces.push_back(
-        {window, static_cast<int64_t>(bank++) *
-                     static_cast<int64_t>(machine.psum.entriesPerBank)});
+    pieces.push_back({window, geometry->pooled ? generator.sums.nextHalf()
+                                               : generator.sums.next()});
   return pieces;
 }
 

@@ -77,7 +77,6 @@ private:
   int64_t firstRow, firstColumn;
   int64_t source, result; ///< byte offsets of index 0 in a partition
   llvm::SmallVector<Segment> rows, columns;
-  uint64_t turn = 0;
 };
 
 void TransposeEmitter::emitPlanes(llvm::ArrayRef<PatternDim> loops,
@@ -132,8 +131,7 @@ void TransposeEmitter::emitPlane(const Segment &row, const Segment &column,
   load.mode = mode;
   generator.builder.emit(load);
   generator.builder.emit(isa::PeSwap{});
-  int64_t psum = static_cast<int64_t>(turn++ % machine.psum.banks *
-                                      machine.psum.entriesPerBank);
+  const int64_t psum = generator.sums.next();
   emitIdentityWindow(generator, part, row.size, column.size, psum, mode);
   isa::ActDrain drain = drainOf(row, column, psum, to);
   drain.dstType = type;

@@ -157,6 +157,7 @@ llvm::Error emitMapOp(Generator &generator, const TileContext &tile) {
   parameters.function = *function;
   parameters.alpha = map.getAlpha().convertToFloat();
   parameters.beta = map.getBeta().convertToFloat();
+  parameters.ownsPartitions = ownsPartitions(tile, map.getInputs().size());
   if (tile.result.type.encoded)
     parameters.target = generator.resultScale(tile.op);
   if (tile.measures) {

@@ -86,7 +86,6 @@ private:
   int64_t entries;                 ///< of a bank that whole columns take
   bool drains = false;             ///< some sums have been drained
   bool statesTerms = false; ///< loads of this column say how many cells count
-  size_t group = 0;         ///< counts PSUM groups, for the choice of banks
 };
 
 } // namespace ashlar::codegen

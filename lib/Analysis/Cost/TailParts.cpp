@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The last channel tile of a map in parts, as code generation emits it
+// (EmitMap.cpp) and predictors count it.
+
+#include "ashlar/Analysis/Cost/TailParts.h"
+
+#include "ashlar/Analysis/Cost/MovementQueues.h"
+#include "llvm/Support/MathExtras.h"
+
+#include <algorithm>
+#include <numeric>
+
+namespace ashlar::analysis {
+namespace {
+
+/// Lengths that a block of an instruction's result may have.
+constexpr int64_t kBlocks[] = {8, 16, 32, 64};
+
+/// Bytes from one position to the next where all axes but that of the channels
+/// lie in a partition without gaps.
+std::optional<int64_t> denseStep(const View &view) {
+  std::optional<int64_t> step;
+  int64_t next = 0;
+  for (int64_t i = view.rank() - 1; i >= 0; --i) {
+    if (i == view.axis || view.shape[i] == 1)
+      continue;
+    if (step && view.strides[i] != next)
+      return std::nullopt;
+    if (!step)
+      step = view.strides[i];
+    next = view.strides[i] * view.shape[i];
+  }
+  return step;
+}
+
+/// True if the parts of a view can lie in the partitions behind its channels.
+bool mayPart(const View &view, const View &result) {
+  return view.inStateBuffer() && view.axis == result.axis && view.outer < 0 &&
+         view.part == 0 && view.shape == result.shape && denseStep(view) &&
+         (!view.type.encoded ||
+          (view.type.format.block > 0 && view.type.blockAxis == view.axis));
+}
+
+/// Cycles of copying `positions` positions of the channels of each part but the
+/// first.
+int64_t partCopies(const View &view, const TailParts &tail,
+                   const machine::Description &machine) {
+  const int64_t queues = movementQueues(machine);
+  const auto copies =
+      static_cast<uint64_t>(llvm::divideCeilSigned(tail.parts - 1, queues));
+  const auto runs = static_cast<uint64_t>(tail.channels) * copies;
+  return static_cast<int64_t>(machine::dmaInside(
+      machine, runs * static_cast<uint64_t>(tail.count * view.type.bytes()),
+      runs, copies));
+}
+
+} // namespace
+
+View positionsOf(const View &view, int64_t first, int64_t count, int64_t part) {
+  View line = view;
+  const int64_t step = denseStep(view).value_or(0);
+  const int64_t last =
+      view.axis == view.rank() - 1 ? view.rank() - 2 : view.rank() - 1;
+  for (int64_t i = 0; i < line.rank(); ++i)
+    if (i != view.axis)
+      line.shape[i] = i == last ? count : 1;
+  line.strides[last] = step;
+  line.base += first * step;
+  line.part = part;
+  return line;
+}
+
+std::optional<TailParts> tailParts(llvm::ArrayRef<View> operands,
+                                   const View &result, machine::VecCost cost,
+                                   machine::VecStore store,
+                                   const machine::Description &machine) {
+  const auto partitions = static_cast<int64_t>(machine.sb.partitions);
+  const auto group = static_cast<int64_t>(machine.xmGroup);
+  TailParts tail;
+  tail.channels = result.channels() % partitions;
+  tail.first = result.channels() - tail.channels;
+  tail.positions = Region::whole(result.shape).elements() /
+                   std::max<int64_t>(result.channels(), 1);
+  if (result.rank() < 2 || result.axis < 0 || tail.channels == 0 ||
+      tail.channels % group != 0 || !mayPart(result, result) ||
+      !llvm::all_of(
+          operands, [&](const View &view) { return mayPart(view, result); }))
+    return std::nullopt;
+  // A block that the channels do not fill has no others in a part either.
+  if (result.type.encoded) {
+    tail.block = result.type.format.block;
+    for (int64_t block : kBlocks)
+      if (block % group == 0 && tail.channels <= block && block < tail.block)
+        tail.block = block;
+  }
+  tail.pitch = tail.channels;
+  if (tail.block > 0 && tail.channels % tail.block != 0)
+    return std::nullopt;
+  tail.parts = std::min(partitions / tail.pitch, tail.positions);
+  if (tail.parts < 2)
+    return std::nullopt;
+  tail.count = tail.positions / tail.parts;
+  auto cyclesOf = [&](int64_t channels, int64_t positions) {
+    return static_cast<int64_t>(
+        machine::vecMap(machine, cost, store, static_cast<uint64_t>(channels),
+                        static_cast<uint64_t>(positions))
+            .issue);
+  };
+  const int64_t saved = cyclesOf(tail.channels, tail.parts * tail.count) -
+                        cyclesOf(tail.across(), tail.count);
+  // Operands are copied while the vector unit works on the tiles before.
+  int64_t copied = 0;
+  for (const View &view : operands)
+    copied += partCopies(view, tail, machine);
+  copied = std::max<int64_t>(copied - cyclesOf(tail.first, tail.positions), 0) +
+           partCopies(result, tail, machine);
+  const auto latencies =
+      static_cast<int64_t>(2 * machine.dma.onchipLatency + machine.vec.latency);
+  tail.saved = saved - copied - latencies;
+  if (tail.saved <= 0)
+    return std::nullopt;
+  return tail;
+}
+
+} // namespace ashlar::analysis
