@@ -481,7 +481,7 @@ foldAlternatives(const FoldConv &conv, const FoldMachine &machine, bool lanes) {
 int64_t resultCycles(const FoldConv &conv, const FoldMachine &machine) {
   FoldAlternative plan = plainPlan(conv);
   addResults(conv, machine, plan);
-  return std::max(plan.array + plan.last, plan.drain + plan.first);
+  return std::max(plan.array, plan.drain);
 }
 
 int64_t leastOnCluster(const FoldConv &conv, const FoldAlternative &plain,
