@@ -5,6 +5,7 @@
 #include "ashlar/Emulator/Emulator.h"
 #include "Cache/ProofCache.h"
 #include "Impl.h"
+#include "Prove/LastReads.h"
 #include "Time/AccountThread.h"
 #include "Time/DramServer.h"
 #include "Time/KeptAccount.h"
@@ -99,6 +100,7 @@ static llvm::Error prepare(LoadedProgram::Impl &impl, const Options &options) {
            std::pair(program.dumps[b].afterInstruction, b);
   });
   impl.zeroMemory = !options.checkUndefined;
+  engine.lastReads = lastReads(impl.code, program.machine.psum.entries());
   return llvm::Error::success();
 }
 
@@ -526,6 +528,7 @@ emulator::run(LoadedProgram &program,
   const auto begin = std::chrono::steady_clock::now();
   if (options.functional) {
     resetMemories(impl, inputs, options);
+    impl.engine.keepSums = options.traceArray;
     impl.engine.keepChosen = needsRequests(impl.program.machine, options);
   }
   const bool counted = addKeptAccount(impl, options, result);

@@ -4,7 +4,7 @@
 
 #include "AlignAvx2.h"
 #include "EncodeAvx2.h"
-#include "GemmKernel.h"
+#include "GemmDrain.h"
 #include "PairAvx2.h"
 #include "SimdAvx2.h"
 #include "TileKernel.h"
@@ -28,6 +28,8 @@ static constexpr KernelTable makeAvx2Table() {
   table.encode16 = encodeRowsLanes<int16_t>;
   table.drain8 = drainRows<epilogueLanes<false>, encodeRowsLanes<int8_t>>;
   table.gemmPacked = gemmPackedPairs<Simd256>;
+  table.planSums = planPairs<Simd256>;
+  table.drainSums = drainPairs<Simd256, encodeRowsLanes<int8_t>>;
   table.sweepTile = sweepTile<Simd256, Simd256>;
   return table;
 }

@@ -4,7 +4,7 @@
 // built twice, ASHLAR_VNNI tells which.
 
 #include "AlignAvx512.h"
-#include "GemmKernel.h"
+#include "GemmDrain.h"
 #include "PairAvx512.h"
 #include "SimdAvx2.h"
 #include "SimdAvx512.h"
@@ -19,6 +19,8 @@ static constexpr KernelTable makePairTable(llvm::StringRef name) {
   table.packMoving = packMovingPairs;
   table.packStored = packStoredPairs512;
   table.gemmPacked = gemmPackedPairs<Simd512>;
+  table.planSums = planPairs<Simd512>;
+  table.drainSums = drainPairs<Simd512, encodeRowsLanes<int8_t>>;
   table.sweepTile = sweepTile<Simd512, Simd256>;
   return table;
 }

@@ -225,6 +225,8 @@ constinit const KernelTable scalarTable = {
     packMovingPlain,
     packStoredPlain<alignGroup>,
     gemmPlain<gemm>,
+    nullptr,
+    nullptr,
     accRow,
     epilogueRow,
     epilogueSteps,

@@ -550,6 +550,8 @@ makeTable(llvm::StringRef name, decltype(KernelTable::packStationary) pack) {
           packMovingPlain,
           packStoredPlain<alignGroup>,
           gemmPlain<Gemm>,
+          nullptr,
+          nullptr,
           accRow,
           epilogueRow,
           epilogueSteps,

@@ -75,6 +75,12 @@ struct PackedProduct {
   const PackedMoving *moving = nullptr;
 };
 
+/// What KernelTable::drainSums has to know of a sum besides its columns, in the
+/// layout of one kernel table. Holds pointers into the operands.
+struct PlannedSums : PackedBuffer {
+  size_t steps = 0;
+};
+
 /// Rows [row, row + rows) of steps [first, first + steps).
 struct MovingRange {
   size_t row = 0, rows = 0;
@@ -226,6 +232,17 @@ struct KernelTable {
   void (*gemmPacked)(const PackedProduct *products, size_t count, size_t first,
                      size_t steps, int64_t *acc, size_t accPitch,
                      bool accumulate);
+
+  /// Plans `steps` steps of a sum from step `first` on, a multiple of
+  /// kMovingUnit, for drainSums; false if the operands need gemmPacked. Null,
+  /// like drainSums, in tables that have nothing faster than it.
+  bool (*planSums)(const PackedProduct *products, size_t count, size_t first,
+                   size_t steps, PlannedSums &out);
+  /// drain8 of count <= kDrainRows columns of a planned sum, from `column` on,
+  /// a multiple of 8, whose rows have one function. Writes no sum to memory.
+  void (*drainSums)(const PlannedSums &sums, size_t column,
+                    const EpilogueRow *rows, size_t count, int mantissa,
+                    int8_t *const *mant, int8_t *cells, EncodeStats *stats);
 
   /// out[t] = accToFloat(acc[t], exponent).
   void (*accToFloatRow)(const int64_t *acc, size_t n, int exponent, float *out);
