@@ -8,6 +8,7 @@
 #include "PairAvx512.h"
 #include "SimdAvx2.h"
 #include "SimdAvx512.h"
+#include "StationaryAvx512.h"
 #include "TileKernel.h"
 
 namespace ashlar::numerics {
@@ -15,6 +16,7 @@ namespace ashlar::numerics {
 static constexpr KernelTable makePairTable(llvm::StringRef name) {
   KernelTable table =
       makeTable512<gemmPairs<Simd512>>(name, packPairs<Simd512::kColumns>);
+  table.packStoredStationary = packStoredStationary512;
   table.startMoving = startMovingPairs;
   table.packMoving = packMovingPairs;
   table.packStored = packStoredPairs512;

@@ -220,6 +220,7 @@ constinit const KernelTable scalarTable = {
     gatherRow<uint16_t>,
     gatherRow<uint32_t>,
     packStationary,
+    nullptr,
     gemm,
     startMovingPlain,
     packMovingPlain,

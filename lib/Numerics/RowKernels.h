@@ -545,6 +545,7 @@ makeTable(llvm::StringRef name, decltype(KernelTable::packStationary) pack) {
           gatherRow<uint16_t>,
           gatherRow<uint32_t>,
           pack,
+          nullptr,
           Gemm,
           startMovingPlain,
           packMovingPlain,

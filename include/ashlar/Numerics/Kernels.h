@@ -99,6 +99,18 @@ struct StoredRows {
   bool isValid(size_t t) const { return valid[t / 32] >> (t % 32) & 1; }
 };
 
+/// Stored one-byte mantissas of a stationary operand. Row i is mant + i *
+/// pitch; the first `firstRows` rows share cells, and then each `groupRows`
+/// rows share those that lie `cellPitch` after the ones before.
+struct StoredMatrix {
+  const int8_t *mant = nullptr;
+  ptrdiff_t pitch = 0;
+  const int8_t *cells = nullptr;
+  ptrdiff_t cellPitch = 0;
+  size_t firstRows = 0, groupRows = 0;
+  int scale = 0, mantissa = 8, range = 0;
+};
+
 /// Epilogue of one accumulator row (docs/Numerics.md 6), in this order:
 /// convert, * scale, + bias, + residual, function.
 struct EpilogueRow {
@@ -208,6 +220,11 @@ struct KernelTable {
   /// Prepares S[i][c] = values[i * pitch + c] for gemm.
   void (*packStationary)(const IntegerMatrix &values, size_t rows, size_t cols,
                          PackedStationary &out);
+  /// packStationary of what alignGroup8To16 makes of the rows; false if one of
+  /// their elements may saturate, which is then to be counted. Null in tables
+  /// that have nothing faster than both.
+  bool (*packStoredStationary)(const StoredMatrix &values, size_t rows,
+                               size_t cols, PackedStationary &out);
   /// acc[c * accPitch + t] (+)= sum over i < rows of S[i][c] * M[i][t] for
   /// t < steps, exact in int64. rows = S.rows.
   void (*gemm)(const PackedStationary &stationary, const IntegerMatrix &moving,
