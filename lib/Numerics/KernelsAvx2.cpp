@@ -7,6 +7,7 @@
 #include "GemmDrain.h"
 #include "PairAvx2.h"
 #include "SimdAvx2.h"
+#include "StationaryAvx2.h"
 #include "TileKernel.h"
 
 namespace ashlar::numerics {
@@ -14,6 +15,7 @@ namespace ashlar::numerics {
 static constexpr KernelTable makeAvx2Table() {
   KernelTable table =
       makeTable<gemmPairs<Simd256>>("avx2", packPairs<Simd256::kColumns>);
+  table.packStoredStationary = packStoredMatrix<StationaryLanes256>;
   table.startMoving = startMovingPairs;
   table.packMoving = packMovingPairs;
   table.align8To16 = align8To16Columns;

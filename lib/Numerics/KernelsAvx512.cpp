@@ -16,7 +16,7 @@ namespace ashlar::numerics {
 static constexpr KernelTable makePairTable(llvm::StringRef name) {
   KernelTable table =
       makeTable512<gemmPairs<Simd512>>(name, packPairs<Simd512::kColumns>);
-  table.packStoredStationary = packStoredStationary512;
+  table.packStoredStationary = packStoredMatrix<StationaryLanes512>;
   table.startMoving = startMovingPairs;
   table.packMoving = packMovingPairs;
   table.packStored = packStoredPairs512;
