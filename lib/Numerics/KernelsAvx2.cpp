@@ -7,7 +7,7 @@
 #include "GemmDrain.h"
 #include "PairAvx2.h"
 #include "SimdAvx2.h"
-#include "StationaryAvx2.h"
+#include "Stationary/Avx2.h"
 #include "TileKernel.h"
 
 namespace ashlar::numerics {

@@ -8,7 +8,7 @@
 #include "PairAvx512.h"
 #include "SimdAvx2.h"
 #include "SimdAvx512.h"
-#include "StationaryAvx512.h"
+#include "Stationary/Avx512.h"
 #include "TileKernel.h"
 
 namespace ashlar::numerics {

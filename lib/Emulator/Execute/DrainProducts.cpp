@@ -48,7 +48,7 @@ bool Drain::drainSums(const MatmulBatch::Target &products, size_t part,
                       uint64_t last, uint64_t block, uint64_t k0, uint64_t k1,
                       numerics::EncodeStats &stats) const {
   const uint64_t base = products.parts()[part].first;
-  static thread_local numerics::PlannedSums sums;
+  numerics::PlannedSums &sums = Scratch::ofThisThread().sums;
   llvm::SmallVector<numerics::PackedProduct, 64> list;
   products.productsOf(part, list);
   if (!engine.kernels->planSums(list.data(), list.size(), products.done + k0,

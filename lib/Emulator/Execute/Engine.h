@@ -70,6 +70,8 @@ public:
   }
   static Scratch &ofThisThread();
 
+  numerics::PlannedSums sums; ///< Of a drain that computes its products.
+
 private:
   std::vector<uint64_t> buffers[NumSlots];
 };

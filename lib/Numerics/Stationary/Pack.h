@@ -4,10 +4,10 @@
 // aligned copy and the packing of it would make. Lanes supplies the columns
 // that one instruction set takes at a time.
 
-#ifndef ASHLAR_LIB_NUMERICS_STATIONARYPACK_H
-#define ASHLAR_LIB_NUMERICS_STATIONARYPACK_H
+#ifndef ASHLAR_LIB_NUMERICS_STATIONARY_PACK_H
+#define ASHLAR_LIB_NUMERICS_STATIONARY_PACK_H
 
-#include "GemmPack.h"
+#include "../GemmPack.h"
 
 namespace ashlar::numerics {
 
@@ -118,4 +118,4 @@ static bool packStoredMatrix(const StoredMatrix &values, size_t rows,
 
 } // namespace ashlar::numerics
 
-#endif // ASHLAR_LIB_NUMERICS_STATIONARYPACK_H
+#endif // ASHLAR_LIB_NUMERICS_STATIONARY_PACK_H

@@ -2,18 +2,18 @@
 //
 // 16 columns of stored weights in AVX2 registers.
 
-#ifndef ASHLAR_LIB_NUMERICS_STATIONARYAVX2_H
-#define ASHLAR_LIB_NUMERICS_STATIONARYAVX2_H
+#ifndef ASHLAR_LIB_NUMERICS_STATIONARY_AVX2_H
+#define ASHLAR_LIB_NUMERICS_STATIONARY_AVX2_H
 
-#include "AlignAvx2.h"
-#include "SimdAvx2.h"
-#include "StationaryPack.h"
+#include "../AlignAvx2.h"
+#include "../SimdAvx2.h"
+#include "Pack.h"
 
 namespace ashlar::numerics {
 
 // Internal linkage, as in RowKernels.h.
 namespace { // NOLINT(misc-anonymous-namespace-in-header)
-/// What StationaryPack.h asks for.
+/// What Pack.h asks for.
 class StationaryLanes256 {
 public:
   using Vec = __m256i;
@@ -94,4 +94,4 @@ private:
 
 } // namespace ashlar::numerics
 
-#endif // ASHLAR_LIB_NUMERICS_STATIONARYAVX2_H
+#endif // ASHLAR_LIB_NUMERICS_STATIONARY_AVX2_H

@@ -2,12 +2,12 @@
 //
 // 32 columns of stored weights in AVX-512 registers.
 
-#ifndef ASHLAR_LIB_NUMERICS_STATIONARYAVX512_H
-#define ASHLAR_LIB_NUMERICS_STATIONARYAVX512_H
+#ifndef ASHLAR_LIB_NUMERICS_STATIONARY_AVX512_H
+#define ASHLAR_LIB_NUMERICS_STATIONARY_AVX512_H
 
-#include "PairAvx512.h"
-#include "SimdAvx512.h"
-#include "StationaryPack.h"
+#include "../PairAvx512.h"
+#include "../SimdAvx512.h"
+#include "Pack.h"
 
 #include <immintrin.h>
 
@@ -15,7 +15,7 @@ namespace ashlar::numerics {
 
 // Internal linkage, as in RowKernels.h.
 namespace { // NOLINT(misc-anonymous-namespace-in-header)
-/// What StationaryPack.h asks for.
+/// What Pack.h asks for.
 class StationaryLanes512 {
 public:
   using Vec = __m512i;
@@ -98,4 +98,4 @@ private:
 
 } // namespace ashlar::numerics
 
-#endif // ASHLAR_LIB_NUMERICS_STATIONARYAVX512_H
+#endif // ASHLAR_LIB_NUMERICS_STATIONARY_AVX512_H
