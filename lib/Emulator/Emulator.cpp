@@ -5,6 +5,8 @@
 #include "ashlar/Emulator/Emulator.h"
 #include "Cache/ProofCache.h"
 #include "Impl.h"
+#include "Prove/LastReads.h"
+#include "Prove/SettledCopies.h"
 #include "Time/AccountThread.h"
 #include "Time/DramServer.h"
 #include "Time/KeptAccount.h"
@@ -99,6 +101,7 @@ static llvm::Error prepare(LoadedProgram::Impl &impl, const Options &options) {
            std::pair(program.dumps[b].afterInstruction, b);
   });
   impl.zeroMemory = !options.checkUndefined;
+  engine.lastReads = lastReads(impl.code, program.machine.psum.entries());
   return llvm::Error::success();
 }
 
@@ -447,6 +450,15 @@ static void addCounters(const Engine &engine, uint32_t node,
   result.nodes[node].nonFinite += counters.nan + counters.infinite;
 }
 
+/// Finds what later runs need not fetch again. The first run of a program pays
+/// nothing for it. A run that ends early leaves memories as they are.
+static void findSettled(LoadedProgram::Impl &impl) {
+  if (!std::exchange(impl.wasRun, false))
+    impl.settled.clear();
+  else if (impl.settled.empty() && !impl.zeroMemory)
+    impl.settled = settledCopies(impl.code, impl.program);
+}
+
 /// Stops at the first instruction that the contents of memory make impossible.
 static std::optional<Fault> execute(LoadedProgram::Impl &impl,
                                     const Options &options, RunResult &result) {
@@ -457,12 +469,13 @@ static std::optional<Fault> execute(LoadedProgram::Impl &impl,
     engine.counters = {};
     engine.fetched = 0;
     engine.current = static_cast<uint32_t>(i);
-    std::visit(
-        [&](const auto &op) {
-          measureOwnExponents(engine, op);
-          engine.execute(op);
-        },
-        impl.code[i]);
+    if (impl.settled.empty() || !impl.settled[i])
+      std::visit(
+          [&](const auto &op) {
+            measureOwnExponents(engine, op);
+            engine.execute(op);
+          },
+          impl.code[i]);
     if (engine.finding)
       return runFault(impl, i);
     if (options.traceArray)
@@ -499,6 +512,7 @@ static std::optional<Fault> execute(LoadedProgram::Impl &impl,
     std::memcpy(result.state.data(), engine.memory.dram(state.dramOffset),
                 result.state.size() * sizeof(int16_t));
   result.kept = keptOf(engine.memory, impl.program.cache);
+  impl.wasRun = true;
   return std::nullopt;
 }
 
@@ -526,6 +540,8 @@ emulator::run(LoadedProgram &program,
   const auto begin = std::chrono::steady_clock::now();
   if (options.functional) {
     resetMemories(impl, inputs, options);
+    findSettled(impl);
+    impl.engine.keepSums = options.traceArray;
     impl.engine.keepChosen = needsRequests(impl.program.machine, options);
   }
   const bool counted = addKeptAccount(impl, options, result);

@@ -44,6 +44,10 @@ struct LoadedProgram::Impl {
   std::vector<uint32_t> dumpOrder;
   /// The timed fields of a run, where no run's data changes them.
   std::optional<RunResult> account;
+  /// By instruction, copies of constants whose results the memories still have
+  /// since the last run; empty before a whole run and a look for them.
+  std::vector<bool> settled;
+  bool wasRun = false;       ///< A run has come to its end.
   bool zeroMemory = false;   ///< Undefined reads were not excluded.
   bool hasConstants = false; ///< DRAM has them.
   Engine engine;

@@ -99,34 +99,59 @@ ASHLAR_INLINE uint64_t boundOf(const Segment &segment, size_t group) {
   return segment.most * segment.bounds[group].norm;
 }
 
+/// Sums of segments from `first` on whose sums are exact together, for one
+/// group of columns; gives the first segment that is not among them. `shift` is
+/// that of the sums.
+template <typename Simd, size_t V>
+ASHLAR_INLINE size_t sumGroup(const Segment *segments, size_t count,
+                              size_t first, size_t group, int &shift,
+                              typename Simd::Vec (&acc)[Simd::kColumns][V]) {
+#pragma GCC unroll 16
+  for (size_t i = 0; i < Simd::kColumns * V; ++i)
+    acc[i / V][i % V] = Simd::zero();
+  size_t k = first;
+  if (k == count) {
+    shift = 0;
+    return k;
+  }
+  shift = shiftOf(segments[k], group);
+  uint64_t bound = 0;
+  do {
+    bound += boundOf(segments[k], group);
+    addSegment<Simd, V>(segments[k], group, acc);
+    ++k;
+  } while (k < count && shiftOf(segments[k], group) == shift &&
+           bound + boundOf(segments[k], group) < kExactLimit);
+  return k;
+}
+
+/// Adds the sums of one group of columns to the accumulators.
+template <typename Simd, size_t V>
+ASHLAR_INLINE void
+widenGroup(const typename Simd::Vec (&acc)[Simd::kColumns][V], int shift,
+           const SumTarget &to) {
+#pragma GCC unroll 8
+  for (size_t c = 0; c < Simd::kColumns; ++c) {
+    if (c >= to.cols)
+      break;
+#pragma GCC unroll 4
+    for (size_t v = 0; v < V; ++v)
+      if (v * Simd::kLanes < to.steps)
+        Simd::widenInto(acc[c][v], shift,
+                        least(Simd::kLanes, to.steps - v * Simd::kLanes),
+                        to.add, to.acc + c * to.pitch + v * Simd::kLanes);
+  }
+}
+
 /// All segments for one group of columns; `to` begins at its first column.
 template <typename Simd, size_t V>
 static void runGroup(const Segment *segments, size_t count, size_t group,
                      SumTarget to) {
-  typename Simd::Vec acc[Simd::kColumns][V];
   for (size_t k = 0; k < count;) {
-#pragma GCC unroll 16
-    for (size_t i = 0; i < Simd::kColumns * V; ++i)
-      acc[i / V][i % V] = Simd::zero();
-    const int shift = shiftOf(segments[k], group);
-    uint64_t bound = 0;
-    do {
-      bound += boundOf(segments[k], group);
-      addSegment<Simd, V>(segments[k], group, acc);
-      ++k;
-    } while (k < count && shiftOf(segments[k], group) == shift &&
-             bound + boundOf(segments[k], group) < kExactLimit);
-#pragma GCC unroll 8
-    for (size_t c = 0; c < Simd::kColumns; ++c) {
-      if (c >= to.cols)
-        break;
-#pragma GCC unroll 4
-      for (size_t v = 0; v < V; ++v)
-        if (v * Simd::kLanes < to.steps)
-          Simd::widenInto(acc[c][v], shift,
-                          least(Simd::kLanes, to.steps - v * Simd::kLanes),
-                          to.add, to.acc + c * to.pitch + v * Simd::kLanes);
-    }
+    typename Simd::Vec acc[Simd::kColumns][V];
+    int shift;
+    k = sumGroup<Simd, V>(segments, count, k, group, shift, acc);
+    widenGroup<Simd, V>(acc, shift, to);
     to.add = true;
   }
 }
@@ -184,10 +209,10 @@ private:
 
 /// Every row block and plane of a product whose moving values of 16 bits are
 /// packed at `moving`.
-template <typename Simd>
+template <typename Simd, typename List>
 static void planWhole(const PackedStationary &stationary,
                       const uint32_t *moving, size_t stepStride, size_t steps,
-                      SegmentList<Simd> &list) {
+                      List &list) {
   const PairLayout layout(stationary, Simd::kColumns);
   for (size_t block = 0; block < layout.pairs; block += kBlockPairs) {
     const size_t pairs = least(kBlockPairs, layout.pairs - block);

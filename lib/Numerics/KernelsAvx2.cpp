@@ -4,9 +4,10 @@
 
 #include "AlignAvx2.h"
 #include "EncodeAvx2.h"
-#include "GemmKernel.h"
+#include "GemmDrain.h"
 #include "PairAvx2.h"
 #include "SimdAvx2.h"
+#include "Stationary/Avx2.h"
 #include "TileKernel.h"
 
 namespace ashlar::numerics {
@@ -14,6 +15,7 @@ namespace ashlar::numerics {
 static constexpr KernelTable makeAvx2Table() {
   KernelTable table =
       makeTable<gemmPairs<Simd256>>("avx2", packPairs<Simd256::kColumns>);
+  table.packStoredStationary = packStoredMatrix<StationaryLanes256>;
   table.startMoving = startMovingPairs;
   table.packMoving = packMovingPairs;
   table.align8To16 = align8To16Columns;
@@ -28,6 +30,8 @@ static constexpr KernelTable makeAvx2Table() {
   table.encode16 = encodeRowsLanes<int16_t>;
   table.drain8 = drainRows<epilogueLanes<false>, encodeRowsLanes<int8_t>>;
   table.gemmPacked = gemmPackedPairs<Simd256>;
+  table.planSums = planPairs<Simd256>;
+  table.drainSums = drainPairs<Simd256, encodeRowsLanes<int8_t>>;
   table.sweepTile = sweepTile<Simd256, Simd256>;
   return table;
 }

@@ -4,10 +4,11 @@
 // built twice, ASHLAR_VNNI tells which.
 
 #include "AlignAvx512.h"
-#include "GemmKernel.h"
+#include "GemmDrain.h"
 #include "PairAvx512.h"
 #include "SimdAvx2.h"
 #include "SimdAvx512.h"
+#include "Stationary/Avx512.h"
 #include "TileKernel.h"
 
 namespace ashlar::numerics {
@@ -15,10 +16,13 @@ namespace ashlar::numerics {
 static constexpr KernelTable makePairTable(llvm::StringRef name) {
   KernelTable table =
       makeTable512<gemmPairs<Simd512>>(name, packPairs<Simd512::kColumns>);
+  table.packStoredStationary = packStoredMatrix<StationaryLanes512>;
   table.startMoving = startMovingPairs;
   table.packMoving = packMovingPairs;
   table.packStored = packStoredPairs512;
   table.gemmPacked = gemmPackedPairs<Simd512>;
+  table.planSums = planPairs<Simd512>;
+  table.drainSums = drainPairs<Simd512, encodeRowsLanes<int8_t>>;
   table.sweepTile = sweepTile<Simd512, Simd256>;
   return table;
 }

@@ -195,6 +195,30 @@ static bool fusedFunction(const int64_t *acc, size_t n,
   }
 }
 
+/// Powers of two that scale a rounded accumulator exactly.
+ASHLAR_INLINE bool scalesExactly(int exponent) {
+  return ShortSums::scales(exponent);
+}
+
+/// The epilogue of eight sums, of which the first `count` count, on steps from
+/// t on; `factor` is their power of two.
+template <Function F>
+ASHLAR_INLINE void drainLanes(__m256i sums, float factor,
+                              const EpilogueRow &params, size_t t, size_t count,
+                              float *out) {
+  __m256 x = _mm256_mul_ps(_mm256_cvtepi32_ps(sums), _mm256_set1_ps(factor));
+  if (params.hasScale)
+    x = _mm256_mul_ps(x, _mm256_set1_ps(params.scale));
+  if (params.hasBias)
+    x = _mm256_add_ps(x, _mm256_set1_ps(params.bias));
+  if (params.residual)
+    x = _mm256_add_ps(
+        x, count >= 8 ? _mm256_loadu_ps(params.residual + t)
+                      : _mm256_maskload_ps(params.residual + t, lanes8(count)));
+  _mm256_store_ps(out, applyLanes<F>(x, _mm256_set1_ps(params.alpha),
+                                     _mm256_set1_ps(params.beta)));
+}
+
 template <bool Canonical>
 static void epilogueLanes(const int64_t *acc, size_t n,
                           const EpilogueRow &params, float *out) {

@@ -83,6 +83,24 @@ static void fusedRow(const int64_t *acc, size_t n, const EpilogueRow &params,
   }
 }
 
+/// The epilogue of 16 sums, of which the first `count` count, on steps from t
+/// on; `factor` is their power of two.
+template <Function F>
+ASHLAR_INLINE void drainLanes(__m512i sums, float factor,
+                              const EpilogueRow &params, size_t t, size_t count,
+                              float *out) {
+  __m512 x = _mm512_mul_ps(_mm512_cvtepi32_ps(sums), _mm512_set1_ps(factor));
+  if (params.hasScale)
+    x = _mm512_mul_ps(x, _mm512_set1_ps(params.scale));
+  if (params.hasBias)
+    x = _mm512_add_ps(x, _mm512_set1_ps(params.bias));
+  if (params.residual)
+    x = _mm512_add_ps(
+        x, _mm512_maskz_loadu_ps(lanes16(count), params.residual + t));
+  _mm512_store_ps(out, applyLanes<F>(x, _mm512_set1_ps(params.alpha),
+                                     _mm512_set1_ps(params.beta)));
+}
+
 template <bool Canonical>
 static void epilogueLanes(const int64_t *acc, size_t n,
                           const EpilogueRow &params, float *out) {
@@ -167,24 +185,36 @@ ASHLAR_INLINE __m512i lanesMaxima(const float *const *rows, size_t count,
   return _mm512_max_epi32(top, other);
 }
 
-/// The nearest integers of scaled values, ties to even.
+/// Above all mantissas, and with an ulp of one: its low bits are zero.
+ASHLAR_INLINE __m512 roundingMagic() { return _mm512_set1_ps(0x1.8p23f); }
+
+/// The nearest integers of scaled values, ties to even, in the low 16 bits of
+/// what is added to the bits of roundingMagic(). A product that is not exact is
+/// far below one half, so that one rounding is as good as two.
+ASHLAR_INLINE __m512i mantissaBits(__m512 value, const EncodeLanes &lanes) {
+  if (!lanes.twoFactors)
+    return _mm512_castps_si512(
+        _mm512_fmadd_ps(value, lanes.first, roundingMagic()));
+  return _mm512_castps_si512(_mm512_fmadd_ps(_mm512_mul_ps(value, lanes.first),
+                                             lanes.second, roundingMagic()));
+}
 ASHLAR_INLINE __m512i mantissaLanes(__m512 value, const EncodeLanes &lanes) {
-  const __m512 magic = _mm512_set1_ps(0x1.8p23f);
-  __m512 scaled = _mm512_mul_ps(value, lanes.first);
-  if (lanes.twoFactors)
-    scaled = _mm512_mul_ps(scaled, lanes.second);
-  return _mm512_sub_epi32(_mm512_castps_si512(_mm512_add_ps(scaled, magic)),
-                          _mm512_castps_si512(magic));
+  return _mm512_sub_epi32(mantissaBits(value, lanes),
+                          _mm512_castps_si512(roundingMagic()));
 }
 
-/// encodeRow() of 16 columns; `Limited`: an element may saturate.
+/// encodeRow() of 16 columns, in the low bits; `Limited`: an element may
+/// saturate.
 template <bool Limited>
 ASHLAR_INLINE __m512i encodeLanes(const float *row, __mmask16 mask,
                                   __m512i limit, EncodeLanes &lanes) {
   const __m512i one = _mm512_set1_epi32(1);
   const __m512 value = _mm512_maskz_loadu_ps(mask, row);
-  __m512i m = mantissaLanes(value, lanes);
+  const __m512i nought = _mm512_castps_si512(roundingMagic());
+  __m512i m = mantissaBits(value, lanes);
+  const __mmask16 vanished = _mm512_cmpeq_epi32_mask(m, nought);
   if constexpr (Limited) {
+    m = _mm512_sub_epi32(m, nought);
     const __m512i limited =
         _mm512_max_epi32(_mm512_min_epi32(m, limit),
                          _mm512_sub_epi32(_mm512_setzero_si512(), limit));
@@ -195,8 +225,7 @@ ASHLAR_INLINE __m512i encodeLanes(const float *row, __mmask16 mask,
   }
   lanes.underflow = _mm512_mask_add_epi32(
       lanes.underflow,
-      _mm512_mask_test_epi32_mask(_mm512_testn_epi32_mask(m, m),
-                                  _mm512_castps_si512(value),
+      _mm512_mask_test_epi32_mask(vanished, _mm512_castps_si512(value),
                                   _mm512_set1_epi32(0x7fffffff)),
       lanes.underflow, one);
   return m;
@@ -205,7 +234,11 @@ ASHLAR_INLINE __m512i encodeLanes(const float *row, __mmask16 mask,
 template <typename Out>
 ASHLAR_INLINE void storeLanes(Out *to, __mmask16 mask, __m512i values) {
   if constexpr (sizeof(Out) == 1)
-    _mm_mask_storeu_epi8(to, mask, _mm512_cvtepi32_epi8(values));
+    if (mask == 0xffff)
+      _mm_storeu_si128(reinterpret_cast<__m128i *>(to),
+                       _mm512_cvtepi32_epi8(values));
+    else
+      _mm_mask_storeu_epi8(to, mask, _mm512_cvtepi32_epi8(values));
   else
     _mm256_mask_storeu_epi16(to, mask, _mm512_cvtepi32_epi16(values));
 }

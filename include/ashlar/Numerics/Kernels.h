@@ -75,6 +75,12 @@ struct PackedProduct {
   const PackedMoving *moving = nullptr;
 };
 
+/// What KernelTable::drainSums has to know of a sum besides its columns, in the
+/// layout of one kernel table. Holds pointers into the operands.
+struct PlannedSums : PackedBuffer {
+  size_t steps = 0;
+};
+
 /// Rows [row, row + rows) of steps [first, first + steps).
 struct MovingRange {
   size_t row = 0, rows = 0;
@@ -91,6 +97,18 @@ struct StoredRows {
   int scale = 0, mantissa = 8, range = 0;
 
   bool isValid(size_t t) const { return valid[t / 32] >> (t % 32) & 1; }
+};
+
+/// Stored one-byte mantissas of a stationary operand. Row i is mant + i *
+/// pitch; the first `firstRows` rows share cells, and then each `groupRows`
+/// rows share those that lie `cellPitch` after the ones before.
+struct StoredMatrix {
+  const int8_t *mant = nullptr;
+  ptrdiff_t pitch = 0;
+  const int8_t *cells = nullptr;
+  ptrdiff_t cellPitch = 0;
+  size_t firstRows = 0, groupRows = 0;
+  int scale = 0, mantissa = 8, range = 0;
 };
 
 /// Epilogue of one accumulator row (docs/Numerics.md 6), in this order:
@@ -202,6 +220,11 @@ struct KernelTable {
   /// Prepares S[i][c] = values[i * pitch + c] for gemm.
   void (*packStationary)(const IntegerMatrix &values, size_t rows, size_t cols,
                          PackedStationary &out);
+  /// packStationary of what alignGroup8To16 makes of the rows; false if one of
+  /// their elements may saturate, which is then to be counted. Null in tables
+  /// that have nothing faster than both.
+  bool (*packStoredStationary)(const StoredMatrix &values, size_t rows,
+                               size_t cols, PackedStationary &out);
   /// acc[c * accPitch + t] (+)= sum over i < rows of S[i][c] * M[i][t] for
   /// t < steps, exact in int64. rows = S.rows.
   void (*gemm)(const PackedStationary &stationary, const IntegerMatrix &moving,
@@ -226,6 +249,17 @@ struct KernelTable {
   void (*gemmPacked)(const PackedProduct *products, size_t count, size_t first,
                      size_t steps, int64_t *acc, size_t accPitch,
                      bool accumulate);
+
+  /// Plans `steps` steps of a sum from step `first` on, a multiple of
+  /// kMovingUnit, for drainSums; false if the operands need gemmPacked. Null,
+  /// like drainSums, in tables that have nothing faster than it.
+  bool (*planSums)(const PackedProduct *products, size_t count, size_t first,
+                   size_t steps, PlannedSums &out);
+  /// drain8 of count <= kDrainRows columns of a planned sum, from `column` on,
+  /// a multiple of 8, whose rows have one function. Writes no sum to memory.
+  void (*drainSums)(const PlannedSums &sums, size_t column,
+                    const EpilogueRow *rows, size_t count, int mantissa,
+                    int8_t *const *mant, int8_t *cells, EncodeStats *stats);
 
   /// out[t] = accToFloat(acc[t], exponent).
   void (*accToFloatRow)(const int64_t *acc, size_t n, int exponent, float *out);

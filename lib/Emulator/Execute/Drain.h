@@ -189,12 +189,20 @@ struct Drain {
   void encodeBlocks(const EncodeTarget &target) const;
   void encodeBlock(uint64_t first, uint64_t count, uint64_t k0, uint64_t k1,
                    numerics::EncodeStats &stats) const;
+  /// The parameters of the lanes of a block for steps [k0, k1), in scratch.
+  numerics::EpilogueRow *blockRows(uint64_t first, uint64_t count, uint64_t k0,
+                                   uint64_t k1) const;
   /// The products that wait for this drain, if encodeProducts() can compute
   /// them: otherwise they have to be flushed first.
   MatmulBatch::Target *openProducts(const EncodeTarget &target) const;
   /// Those products, and then encodeBlocks(), part by part.
   void encodeProducts(const EncodeTarget &target,
                       MatmulBatch::Target &products) const;
+  /// A part of those products from registers to bytes, lanes [first, last) in
+  /// blocks; false if they need a place in PSUM.
+  bool drainSums(const MatmulBatch::Target &products, size_t part,
+                 uint64_t last, uint64_t block, uint64_t k0, uint64_t k1,
+                 numerics::EncodeStats &stats) const;
 
   /// Exact values for a drain of mode block.
   void exactRow(uint64_t lane, uint64_t k0, uint64_t k1,

@@ -41,6 +41,32 @@ MatmulBatch::Target *Drain::openProducts(const EncodeTarget &target) const {
   return products;
 }
 
+/// Columns of a planned sum start at multiples of this.
+static constexpr uint64_t plannedColumns = 8;
+
+bool Drain::drainSums(const MatmulBatch::Target &products, size_t part,
+                      uint64_t last, uint64_t block, uint64_t k0, uint64_t k1,
+                      numerics::EncodeStats &stats) const {
+  const uint64_t base = products.parts()[part].first;
+  numerics::PlannedSums &sums = Scratch::ofThisThread().sums;
+  llvm::SmallVector<numerics::PackedProduct, 64> list;
+  products.productsOf(part, list);
+  if (!engine.kernels->planSums(list.data(), list.size(), products.done + k0,
+                                k1 - k0, sums))
+    return false;
+  for (uint64_t lane = base; lane < last; lane += block) {
+    const uint64_t count = std::min(block, last - lane);
+    const numerics::EpilogueRow *rows = blockRows(lane, count, k0, k1);
+    const BlockRows<int8_t> to =
+        startBlock<int8_t>(engine, result, lane, count, k0, k1);
+    engine.kernels->drainSums(sums, lane - base, rows, count,
+                              static_cast<int>(op.dstMantissa), to.mantissas,
+                              to.cells, &stats);
+    finishBlock(engine, result, lane, count, k0, k1, to);
+  }
+  return true;
+}
+
 void Drain::encodeProducts(const EncodeTarget &target,
                            MatmulBatch::Target &products) const {
   const MatmulBatch &batch = engine.batch;
@@ -56,14 +82,31 @@ void Drain::encodeProducts(const EncodeTarget &target,
     for (uint64_t lane = first; lane < last; lane += block)
       encodeBlock(lane, std::min(block, last - lane), k0, k1, stats);
   };
+  const auto endOf = [&](size_t part) {
+    return part + 1 < parts.size() ? parts[part + 1].first : op.cols;
+  };
+  // No block may need columns of two parts.
+  const bool direct = !engine.needsSums() && engine.kernels->drainSums &&
+                      products.isOneSum() &&
+                      (block % plannedColumns == 0 || block >= op.cols) &&
+                      llvm::all_of(parts, [&](const StationarySet::Part &part) {
+                        return part.first % block == 0;
+                      });
+  const auto runPart = [&](size_t part, uint64_t k0, uint64_t k1,
+                           numerics::EncodeStats &stats) {
+    if (direct && drainSums(products, part, endOf(part), block, k0, k1, stats))
+      return;
+    batch.compute(engine, products, k0, k1, part);
+    encodeLanes(parts[part].first, endOf(part), k0, k1, stats);
+  };
   const auto runUnit = [&](uint64_t unit, numerics::EncodeStats &stats) {
-    if (byColumns) {
-      batch.compute(engine, products, 0, steps, unit);
-      const uint64_t last =
-          unit + 1 < parts.size() ? parts[unit + 1].first : op.cols;
-      return encodeLanes(parts[unit].first, last, 0, steps, stats);
-    }
+    if (byColumns)
+      return runPart(unit, 0, steps, stats);
     const uint64_t k0 = unit * size, k1 = std::min(steps, k0 + size);
+    for (size_t part = 0; direct && part < parts.size(); ++part)
+      runPart(part, k0, k1, stats);
+    if (direct)
+      return;
     batch.compute(engine, products, k0, k1);
     encodeLanes(0, op.cols, k0, k1, stats);
   };

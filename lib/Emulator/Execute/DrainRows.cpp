@@ -160,6 +160,20 @@ bool Drain::hasShortBlocks(const EncodeTarget &target) const {
          std::min<uint64_t>(block, op.cols) <= numerics::kDrainRows;
 }
 
+numerics::EpilogueRow *Drain::blockRows(uint64_t first, uint64_t count,
+                                        uint64_t k0, uint64_t k1) const {
+  Scratch &scratch = Scratch::ofThisThread();
+  const uint64_t n = k1 - k0;
+  auto *addends =
+      op.resMode ? scratch.get<float>(Scratch::RowA, count * n) : nullptr;
+  auto *rows = scratch.get<numerics::EpilogueRow>(Scratch::Epilogues, count);
+  for (uint64_t i = 0; i < count; ++i) {
+    rows[i] = epilogue(record(first + i, k0));
+    rows[i].residual = addendRow(first + i, k0, k1, addends + i * n);
+  }
+  return rows;
+}
+
 void Drain::encodeBlock(uint64_t first, uint64_t count, uint64_t k0,
                         uint64_t k1, numerics::EncodeStats &stats) const {
   Scratch &scratch = Scratch::ofThisThread();
@@ -167,18 +181,14 @@ void Drain::encodeBlock(uint64_t first, uint64_t count, uint64_t k0,
   const bool dense = hasDenseEntries();
   auto *gathered =
       dense ? nullptr : scratch.get<int64_t>(Scratch::Column, count * n);
-  auto *addends =
-      op.resMode ? scratch.get<float>(Scratch::RowA, count * n) : nullptr;
   const int64_t *sums[numerics::kDrainRows];
-  auto *rows = scratch.get<numerics::EpilogueRow>(Scratch::Epilogues, count);
   for (uint64_t i = 0; i < count; ++i) {
     const int64_t *column = entryColumn(first + i);
     sums[i] = dense ? column + k0 : gathered + i * n;
     if (!dense)
       gatherEntries(column, k0, k1, gathered + i * n);
-    rows[i] = epilogue(record(first + i, k0));
-    rows[i].residual = addendRow(first + i, k0, k1, addends + i * n);
   }
+  const numerics::EpilogueRow *rows = blockRows(first, count, k0, k1);
   const BlockRows<int8_t> to =
       startBlock<int8_t>(engine, result, first, count, k0, k1);
   engine.kernels->drain8(sums, rows, count, n, static_cast<int>(op.dstMantissa),

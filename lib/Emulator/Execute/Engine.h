@@ -70,6 +70,8 @@ public:
   }
   static Scratch &ofThisThread();
 
+  numerics::PlannedSums sums; ///< Of a drain that computes its products.
+
 private:
   std::vector<uint64_t> buffers[NumSlots];
 };
@@ -124,6 +126,12 @@ struct Engine {
   TapPrograms tapPrograms;
   /// Products that the next reader of PSUM requests.
   MatmulBatch batch;
+  /// By instruction, whether it is a drain whose sums nothing reads after it.
+  std::vector<bool> lastReads;
+  /// Whether an observer of this run looks at the sums themselves.
+  bool keepSums = false;
+  /// Whether the sums that the current drain reads need a place in PSUM.
+  bool needsSums() const { return keepSums || !lastReads[current]; }
   /// Index of the current instruction.
   uint32_t current = 0;
   /// Counters of the current instruction.

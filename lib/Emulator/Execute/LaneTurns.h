@@ -75,6 +75,42 @@ inline void interleaveFour(const std::array<const uint8_t *, 4> &lanes,
   }
 }
 
+/// Eight elements of each of four lanes in turn.
+inline void interleaveEights(const std::array<const uint8_t *, 4> &lanes,
+                             uint8_t *out) {
+  using Bytes = uint8_t __attribute__((vector_size(16)));
+  using Pairs = uint16_t __attribute__((vector_size(16)));
+  Bytes from[4] = {};
+  for (unsigned lane = 0; lane < 4; ++lane)
+    std::memcpy(&from[lane], lanes[lane], 8);
+  Pairs pairs[2];
+  for (unsigned i = 0; i < 2; ++i) {
+    const Bytes turned =
+        __builtin_shufflevector(from[2 * i], from[2 * i + 1], 0, 16, 1, 17, 2,
+                                18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23);
+    std::memcpy(&pairs[i], &turned, sizeof(turned));
+  }
+  const Pairs low =
+      __builtin_shufflevector(pairs[0], pairs[1], 0, 8, 1, 9, 2, 10, 3, 11);
+  const Pairs high =
+      __builtin_shufflevector(pairs[0], pairs[1], 4, 12, 5, 13, 6, 14, 7, 15);
+  std::memcpy(out, &low, sizeof(low));
+  std::memcpy(out + sizeof(low), &high, sizeof(high));
+}
+
+/// n elements of each of four lanes in turn, without gaps.
+inline void interleaveDense(const std::array<const uint8_t *, 4> &lanes,
+                            uint64_t n, uint8_t *out) {
+  if (n < 8)
+    return interleaveFour(lanes, n, 4, out);
+  for (uint64_t done = 0; done < n; done += 8) {
+    // The last ones overlap those before: moving them twice is no harm.
+    const uint64_t k = std::min(done, n - 8);
+    interleaveEights({lanes[0] + k, lanes[1] + k, lanes[2] + k, lanes[3] + k},
+                     out + 4 * k);
+  }
+}
+
 /// Whether takeTurns() knows this number of lanes.
 inline bool takesTurns(uint64_t lanes) {
   return lanes == 2 || (lanes != 0 && lanes % 4 == 0);
@@ -97,7 +133,9 @@ inline void takeTurns(const uint8_t *base, llvm::ArrayRef<int64_t> lanes,
   const auto at = [&](uint64_t i) { return base + lanes[i] + start; };
   if (count == 2)
     interleaveTwo(at(0), at(1), turns, out + done);
-  for (uint64_t i = 0; count != 2 && i < count; i += 4)
+  if (count == 4)
+    interleaveDense({at(0), at(1), at(2), at(3)}, turns, out + done);
+  for (uint64_t i = 0; count > 4 && i < count; i += 4)
     interleaveFour({at(i), at(i + 1), at(i + 2), at(i + 3)}, turns, count,
                    out + done + i);
   done += turns * count;

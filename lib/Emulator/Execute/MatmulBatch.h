@@ -22,6 +22,7 @@
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/STLFunctionalExtras.h"
 #include "llvm/ADT/SmallVector.h"
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <vector>
@@ -120,6 +121,22 @@ public:
     /// The columns of every part, if all matmuls have the same.
     llvm::ArrayRef<StationarySet::Part> parts() const {
       return matmuls.front().set->parts;
+    }
+    /// Whether all matmuls add to one sum that the first of them starts, part
+    /// by part of the columns.
+    bool isOneSum() const {
+      return !matmuls.front().accumulate &&
+             std::all_of(
+                 matmuls.begin() + 1, matmuls.end(),
+                 [](const Matmul &matmul) { return matmul.accumulate; });
+    }
+    /// The products of a part of the columns.
+    void
+    productsOf(size_t part,
+               llvm::SmallVectorImpl<numerics::PackedProduct> &products) const {
+      for (const Matmul &matmul : matmuls)
+        products.push_back(
+            {&matmul.set->parts[part].packed, &matmul.operand->packed});
     }
     /// Multiplications for `count` steps, in units of Engine::split's work.
     uint64_t work(uint64_t count) const;

@@ -70,6 +70,31 @@ struct LoadFindings {
   uint64_t bad = ~uint64_t(0); ///< First column without the pattern.
 };
 
+/// Packs a part of the columns of a set straight from SB; false if it has to be
+/// aligned first: it is not dense bytes with cells across the rows, the set's
+/// values are asked for, or some of them may saturate.
+static bool packPart(const Engine &engine, const isa::PeLoad &op,
+                     const Fetch &fetch, uint64_t offset, uint64_t cols,
+                     bool keepsValues, numerics::PackedStationary &packed) {
+  if (!engine.kernels->packStoredStationary || keepsValues || op.terms ||
+      op.pattern || op.colStride != 1 || fetch.bytes() != 1 ||
+      fetch.mode != OperandMode::Bfp || op.orientation == isa::Orientation::F ||
+      fetch.width() != numerics::OperandWidth::Int16)
+    return false;
+  const Memory &memory = engine.memory;
+  const auto at = static_cast<int64_t>(offset);
+  numerics::StoredMatrix values;
+  values.mant = reinterpret_cast<const int8_t *>(memory.sb(op.part, at));
+  values.cells = memory.cell(op.part, at);
+  values.pitch = values.cellPitch = static_cast<ptrdiff_t>(memory.pitch());
+  values.firstRows = groupRows(memory, op.part, op.rows);
+  values.groupRows = memory.partitionsPerCell();
+  values.scale = fetch.scale;
+  values.mantissa = fetch.mantissa;
+  values.range = fetch.range;
+  return engine.kernels->packStoredStationary(values, op.rows, cols, packed);
+}
+
 /// Aligns and packs one part of the columns of a set.
 static void loadPart(Engine &engine, const isa::PeLoad &op, const Fetch &fetch,
                      StationarySet &set, size_t part, LoadFindings &found) {
@@ -82,6 +107,9 @@ static void loadPart(Engine &engine, const isa::PeLoad &op, const Fetch &fetch,
       op.offset +
       static_cast<uint64_t>(static_cast<int64_t>(set.parts[part].first) *
                             op.colStride);
+  if (packPart(engine, op, fetch, offset, cols, !set.values.empty(),
+               set.parts[part].packed))
+    return;
   auto *values =
       scratch.get<uint8_t>(Scratch::Moving, op.rows * cols * elementBytes);
   Pattern columns{{1, 1, cols}, {0, 0, op.colStride}};

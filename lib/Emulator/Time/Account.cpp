@@ -10,6 +10,7 @@
 #include "../Cost/Costs.h"
 #include "DramServer.h"
 #include "Fetch.h"
+#include "Prediction.h"
 #include "Server.h"
 #include "ashlar/Isa/Ports.h"
 #include <deque>
@@ -50,8 +51,12 @@ public:
         servers(impl.program.machine), fetch(impl.program.machine.fetch) {}
 
   void run();
+  /// The cycles of the program in some order of its instructions, whose queues
+  /// and semaphores keep theirs; nothing else of the result is filled in.
+  uint64_t totalIn(llvm::ArrayRef<uint32_t> order);
 
 private:
+  void prepare();
   void arrive(uint32_t index, unsigned queue);
   void leave(uint32_t index, unsigned queue, Moment start);
   void execute(uint32_t index, unsigned queue);
@@ -88,8 +93,9 @@ private:
   Moment last;
   Moment arrived; ///< When the current instruction was in its buffer.
   Stream stream;
-  uint32_t current = 0; ///< The instruction that is accounted for.
-  size_t nextEarly = 0; ///< Index into LoadedProgram::Impl::earlyWaits.
+  bool totalOnly = false; ///< Nothing is charged to queues and nodes.
+  uint32_t current = 0;   ///< The instruction that is accounted for.
+  size_t nextEarly = 0;   ///< Index into LoadedProgram::Impl::earlyWaits.
   std::vector<uint64_t> starts, completes;
   std::vector<uint32_t> causes; ///< What put the cursor at the start.
 };
@@ -236,7 +242,8 @@ void Account::operation(uint32_t index, unsigned queue) {
     state.cursor = {issueEnd, index};
   if (last.instruction == noInstruction || complete >= last.cycle)
     last = {complete, index};
-  charge(index, queue, cost, start, complete);
+  if (!totalOnly)
+    charge(index, queue, cost, start, complete);
   if (options.recordTimes)
     result.times[index] = {start, issueEnd, complete, cost.copied, cost.macs};
 }
@@ -281,7 +288,8 @@ void Account::execute(uint32_t index, unsigned queue) {
     leave(index, queue, {starts[index], index});
     return;
   }
-  actions.count(impl.code[index], {}, accountOf(index).actions);
+  if (!totalOnly)
+    actions.count(impl.code[index], {}, accountOf(index).actions);
   const Moment at = queues[queue].cursor;
   leave(index, queue, at);
   if (at.cycle > last.cycle)
@@ -290,11 +298,29 @@ void Account::execute(uint32_t index, unsigned queue) {
     result.times[index] = {at.cycle, at.cycle, at.cycle};
 }
 
-void Account::run() {
+void Account::prepare() {
   const size_t count = impl.code.size();
   starts.assign(count, 0);
   completes.assign(count, 0);
   causes.assign(count, noInstruction);
+}
+
+uint64_t Account::totalIn(llvm::ArrayRef<uint32_t> order) {
+  totalOnly = true;
+  // Waits that end early are known for programs in their own order only.
+  nextEarly = impl.earlyWaits.size();
+  prepare();
+  for (uint32_t index : order) {
+    current = index;
+    arrive(index, impl.queues[index]);
+    execute(index, impl.queues[index]);
+  }
+  return last.cycle;
+}
+
+void Account::run() {
+  const size_t count = impl.code.size();
+  prepare();
   if (options.recordTimes)
     result.times.assign(count, {});
   for (uint32_t i = 0; i < count; ++i) {
@@ -317,6 +343,13 @@ void emulator::accountCycles(const LoadedProgram::Impl &impl,
                              const Options &options, RunResult &result) {
   auto account = std::make_unique<Account>(impl, options, result);
   account->run();
+}
+
+uint64_t emulator::cyclesIn(const LoadedProgram::Impl &impl,
+                            llvm::ArrayRef<uint32_t> order) {
+  const Options options;
+  RunResult result;
+  return std::make_unique<Account>(impl, options, result)->totalIn(order);
 }
 
 isa::BankClaims emulator::claimsOf(const LoadedProgram::Impl &impl,

@@ -148,44 +148,15 @@ std::optional<std::vector<uint32_t>> EarliestFirst::run() {
   return std::move(order);
 }
 
-/// The instructions of a prepared program in another order.
-static void reorder(const Impl &old, llvm::ArrayRef<uint32_t> order,
-                    Impl &changed) {
-  changed.program = old.program;
-  std::vector<uint32_t> places(order.size());
-  for (uint32_t i = 0; i < order.size(); ++i)
-    places[order[i]] = i;
-  changed.code.reserve(order.size());
-  changed.queues.reserve(order.size());
-  changed.hazards.reserve(order.size());
-  changed.clusterCosts.reserve(old.clusterCosts.size());
-  changed.tileClaims.reserve(old.tileClaims.size());
-  for (uint32_t i = 0; i < order.size(); ++i) {
-    const uint32_t index = order[i];
-    changed.code.push_back(old.code[index]);
-    changed.queues.push_back(old.queues[index]);
-    const uint32_t hazard = old.hazards[index];
-    changed.hazards.push_back(hazard == noInstruction ? noInstruction
-                                                      : places[hazard]);
-    if (auto known = old.clusterCosts.find(index);
-        known != old.clusterCosts.end())
-      changed.clusterCosts[i] = known->second;
-    if (auto known = old.tileClaims.find(index); known != old.tileClaims.end())
-      changed.tileClaims[i] = known->second;
-  }
-}
-
 static std::optional<ProgramOrder> orderByStart(const Impl &old,
                                                 PlannedTensors tensors) {
   std::optional<std::vector<uint32_t>> order =
       EarliestFirst(old, tensors).run();
   if (!order)
     return std::nullopt;
-  Impl changed;
-  reorder(old, *order, changed);
   ProgramOrder result;
   result.before = cyclesOf(old);
-  result.after = cyclesOf(changed);
+  result.after = cyclesIn(old, *order);
   if (result.after >= result.before)
     return std::nullopt;
   result.instructions = std::move(*order);

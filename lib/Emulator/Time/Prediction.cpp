@@ -6,6 +6,7 @@
 #include "../Prove/SparseCheck.h"
 #include "ashlar/Isa/Footprint.h"
 #include <array>
+#include <numeric>
 
 using namespace ashlar;
 using namespace ashlar::emulator;
@@ -59,10 +60,9 @@ bool emulator::findCosts(Impl &impl) {
 }
 
 uint64_t emulator::cyclesOf(const Impl &impl) {
-  RunResult result;
-  result.nodes.resize(impl.program.nodes.size());
-  accountCycles(impl, Options(), result);
-  return result.totalCycles;
+  std::vector<uint32_t> order(impl.code.size());
+  std::iota(order.begin(), order.end(), 0);
+  return cyclesIn(impl, order);
 }
 
 bool emulator::prepare(const container::Program &program, Impl &impl) {

@@ -43,6 +43,11 @@ std::vector<Work> measure(const LoadedProgram::Impl &impl);
 /// Cycles of a prepared program.
 uint64_t cyclesOf(const LoadedProgram::Impl &impl);
 
+/// The same in another order of its instructions, whose queues and semaphores
+/// keep theirs.
+uint64_t cyclesIn(const LoadedProgram::Impl &impl,
+                  llvm::ArrayRef<uint32_t> order);
+
 } // namespace ashlar::emulator
 
 #endif // ASHLAR_LIB_EMULATOR_TIME_PREDICTION_H

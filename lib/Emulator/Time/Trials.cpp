@@ -47,6 +47,7 @@ std::optional<uint64_t> OrderTrials::cycles(Trial trial, bool byStart) const {
   if (state->hasCluster && !findCosts(impl))
     return std::nullopt;
   impl.hazards.assign(impl.code.size(), noInstruction);
+  impl.tileClaims.reserve(static_cast<unsigned>(known.tileClaims.size()));
   for (auto [i, origin] : llvm::enumerate(trial.origins)) {
     if (origin == noInstruction)
       continue;

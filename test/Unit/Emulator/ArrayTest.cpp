@@ -66,6 +66,30 @@ TEST(Array, AccumulatesOverTwoPasses) {
   EXPECT_EQ(values(result), (std::vector<double>{46, 58, 188, 222}));
 }
 
+// A drain that is the last to read its sums leaves none in PSUM.
+
+static const char *const encode =
+    "act.drain cols=2 n2=2 psumStride2=1 xrA=1 xrS=0 shift=-14 dstOffset=512 "
+    "dstStride2=1 dstType=bfp dstMantissa=8 dstBlock=16 dstXr=2 dstXrClear=1";
+
+TEST(Array, SumsAreDrainedTwice) {
+  auto result = runText(lines({operands, matmul, encode, drain, store}));
+  EXPECT_EQ(values(result), (std::vector<double>{23, 29, 94, 111}));
+}
+
+TEST(Array, SumsGoOnAfterADrain) {
+  auto result = runText(
+      lines({operands, matmul, encode, std::string(matmul) + " accumulate=1",
+             encode, std::string(matmul) + " accumulate=1", drain, store}));
+  EXPECT_EQ(values(result), (std::vector<double>{69, 87, 282, 333}));
+}
+
+TEST(Array, SumsStartAgainAfterADrain) {
+  auto result =
+      runText(lines({operands, matmul, encode, matmul, drain, store}));
+  EXPECT_EQ(values(result), (std::vector<double>{23, 29, 94, 111}));
+}
+
 // The emulator computes products late and packs equal operands once: what a
 // matmul reads is still what lay there when the program came to it.
 

@@ -48,6 +48,8 @@ struct Kernels : KernelPair {
                  int64_t limitM, bool extreme);
 
   void checkStored(size_t rows, size_t steps, int mantissa, bool saturates);
+  void checkStoredStationary(size_t rows, size_t cols, size_t skipped,
+                             int mantissa, bool saturates);
   void checkChain(const std::vector<ChainShape> &shapes, size_t cols,
                   size_t steps, bool extreme);
 };
@@ -210,6 +212,59 @@ void Kernels::checkStored(size_t rows, size_t steps, int mantissa,
                   mantissa, 7, expectedCount);
   ASSERT_EQ(sums, expected) << rows << "x" << steps;
   ASSERT_EQ(counted, expectedCount);
+}
+
+/// Stored stationary rows from the `skipped`-th of their group on; an identity
+/// shows what was packed.
+void Kernels::checkStoredStationary(size_t rows, size_t cols, size_t skipped,
+                                    int mantissa, bool saturates) {
+  constexpr size_t group = 16;
+  const size_t pitch = cols + 7, groups = (skipped + rows + group - 1) / group;
+  const auto mant = integers<int8_t>(rows * pitch);
+  std::vector<int8_t> cells(groups * pitch);
+  const int scale = between(-2, 2), least = between(1, 12);
+  for (int8_t &cell : cells)
+    cell = static_cast<int8_t>(scale + mantissa - 2 - between(0, least) +
+                               (saturates && random() % 9 == 0 ? 9 : 0));
+  const StoredMatrix stored = {mant.data(),
+                               static_cast<ptrdiff_t>(pitch),
+                               cells.data(),
+                               static_cast<ptrdiff_t>(pitch),
+                               std::min(rows, group - skipped),
+                               group,
+                               scale,
+                               mantissa,
+                               7};
+  std::vector<int64_t> expected(cols * rows), sums(cols * rows);
+  uint64_t saturated = 0;
+  for (size_t i = 0; i < rows; ++i)
+    for (size_t c = 0; c < cols; ++c)
+      expected[c * rows + i] =
+          align(fetchMantissa(mant[i * pitch + c], mantissa),
+                cells[(skipped + i) / group * pitch + c], scale, mantissa, 7,
+                saturated);
+  PackedStationary packed;
+  const bool done = tested().packStoredStationary(stored, rows, cols, packed);
+  ASSERT_TRUE(done || saturates);
+  if (!done)
+    return;
+  std::vector<int16_t> identity(rows * rows);
+  for (size_t i = 0; i < rows; ++i)
+    identity[i * rows + i] = 1;
+  const IntegerMatrix moving = {OperandWidth::Int16, identity.data(), rows};
+  tested().gemm(packed, moving, rows, sums.data(), rows, false);
+  ASSERT_EQ(sums, expected) << rows << "x" << cols << " W " << mantissa;
+  ASSERT_EQ(saturated, 0u);
+}
+
+TEST_P(Kernels, packStoredStationary) {
+  if (!tested().packStoredStationary)
+    GTEST_SKIP() << "the table has no such kernel";
+  for (size_t rows : {1, 2, 16, 33, 64, 127, 128, 200})
+    for (size_t cols : {1, 8, 15, 31, 32, 49, 64, 128})
+      for (int repeat = 0; repeat < 6; ++repeat)
+        checkStoredStationary(rows, cols, repeat % 2 ? random() % 16 : 0,
+                              repeat < 3 ? 8 : 3 + repeat, repeat == 5);
 }
 
 /// Sums of products of several operands, and their sum by the reference.
