@@ -40,6 +40,9 @@ FoldConv shapeOfConv(ConvOp op) {
   conv.pads = llvm::to_vector<6>(op.getPads());
   conv.inputIsFloat = !op.getX().getDefiningOp<ConvOp>();
   conv.inputInDram = isa<BlockArgument>(op.getX());
+  if (!isConstant(op.getW()))
+    conv.kernelSource =
+        isa<BlockArgument>(op.getW()) ? KernelSource::Dram : KernelSource::Chip;
   return conv;
 }
 
@@ -241,7 +244,7 @@ struct FoldWidthPass : ashlar::nn::impl::FoldWidthBase<FoldWidthPass> {
   static bool isCandidate(ConvOp op) {
     int64_t channels = shapeOf(op.getX())[1];
     bool few = channels < 8 || (channels < 16 && channels % 8 != 0);
-    return few && op.getGroup() == 1 && isConstant(op.getW()) &&
+    return few && op.getGroup() == 1 &&
            (productOf(shapeOf(op.getW()).drop_front(2)) > 1 ||
             op.getStrides().back() > 1);
   }
@@ -258,7 +261,7 @@ struct FoldWidthPass : ashlar::nn::impl::FoldWidthBase<FoldWidthPass> {
       reason = fmt::format("{} groups: the columns of a step would mix "
                            "channels of different groups",
                            groups);
-    } else if (stride > 1 && isConstant(op.getW())) {
+    } else if (stride > 1) {
       reason = fmt::format(
           "{} channels fill their blocks: the array reads one of {} columns in "
           "place, without the taps of zeros that a fold adds",

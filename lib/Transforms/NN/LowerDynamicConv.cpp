@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Convolutions whose weights are computed at run time as matrix products.
-// Input: conv without constant weights; output: im2col, matmul, data movement,
-// a sum for the bias. Assumption: constants are folded, so that what is not
+// Convolutions whose weights are computed at run time in the forms that later
+// phases know. Input: conv without constant weights; output: of floats one conv
+// of a single group per group, of integers im2col and matmul; a sum for a bias
+// that is computed, too. Assumption: constants are folded, so that what is not
 // constant now never will be.
 
 #include "Rewrite.h"
@@ -34,10 +35,10 @@ Value sliceAxis(OpBuilder &builder, Location loc, Value x, int64_t axis,
       starts, steps);
 }
 
-/// Writes one convolution as products, one per group.
-class ConvAsProducts {
+/// Writes one convolution as one per group, or as matrix products.
+class DynamicConv {
 public:
-  explicit ConvAsProducts(ConvOp op)
+  explicit DynamicConv(ConvOp op)
       : op(op), builder(op), loc(op.getLoc()),
         kernel(shapeOf(op.getW()).drop_front(2)),
         output(op.getType().getShape()) {}
@@ -48,9 +49,11 @@ public:
     const int64_t outputs = output[1] / groups;
     SmallVector<Value> parts;
     Value y;
+    const bool floats = isa<FloatType>(typeOf(op.getW()).getElementType());
     for (int64_t g = 0; g < groups; ++g) {
-      y = product(sliceAxis(builder, loc, op.getX(), 1, g * inputs, inputs),
-                  sliceAxis(builder, loc, op.getW(), 0, g * outputs, outputs));
+      Value x = sliceAxis(builder, loc, op.getX(), 1, g * inputs, inputs);
+      Value w = sliceAxis(builder, loc, op.getW(), 0, g * outputs, outputs);
+      y = floats ? conv(x, w, g * outputs) : product(x, w);
       parts.push_back(y);
     }
     if (groups > 1) {
@@ -60,11 +63,28 @@ public:
           builder, loc, RankedTensorType::get(shape, elementType()), parts, 1);
     }
     y = makeReshape(builder, loc, y, output);
-    return op.getBias() ? addBias(builder, loc, y, op.getBias()) : y;
+    const bool adds = op.getBias() && !(floats && isConstant(op.getBias()));
+    return adds ? addBias(builder, loc, y, op.getBias()) : y;
   }
 
 private:
   Type elementType() { return op.getType().getElementType(); }
+
+  /// The part of the convolution whose first output is `first`. The array's
+  /// drain adds a bias that is constant.
+  Value conv(Value x, Value w, int64_t first) {
+    SmallVector<int64_t> shape(output);
+    shape[1] = shapeOf(w)[0];
+    Value bias = op.getBias();
+    if (bias)
+      bias = isConstant(bias)
+                 ? sliceAxis(builder, loc, bias, 0, first, shape[1])
+                 : Value();
+    return ConvOp::create(builder, loc,
+                          RankedTensorType::get(shape, elementType()), x, w,
+                          bias, op.getStridesAttr(), op.getPadsAttr(),
+                          op.getDilationsAttr(), builder.getI64IntegerAttr(1));
+  }
 
   /// [N, C, ...] by [O, C, k...]: the windows of the input as columns.
   Value product(Value x, Value w) {
@@ -102,6 +122,14 @@ private:
   ArrayRef<int64_t> kernel, output;
 };
 
+/// The array convolves one group of floats with a kernel in its state buffer
+/// as it does with one that it streams.
+bool needsRewrite(ConvOp op) {
+  return op.getGroup() != 1 ||
+         !isa<FloatType>(typeOf(op.getW()).getElementType()) ||
+         (op.getBias() && !isConstant(op.getBias()));
+}
+
 struct LowerDynamicConvPass
     : ashlar::nn::impl::LowerDynamicConvBase<LowerDynamicConvPass> {
   void runOnOperation() override {
@@ -111,7 +139,9 @@ struct LowerDynamicConvPass
         convs.push_back(op);
     });
     for (ConvOp op : convs) {
-      op.replaceAllUsesWith(ConvAsProducts(op).build());
+      if (!needsRewrite(op))
+        continue;
+      op.replaceAllUsesWith(DynamicConv(op).build());
       op.erase();
       ++lowered;
     }
