@@ -80,11 +80,23 @@ int64_t kernelFoldCycles(const FoldConv &conv, const FoldAlternative &plan,
 
 } // namespace
 
+int64_t kernelElements(const FoldConv &conv, const FoldAlternative &plan,
+                       const FoldMachine &machine) {
+  return conv.outputs * plan.taps *
+         llvm::divideCeilSigned(plan.channels, machine.partitions);
+}
+
+bool kernelFits(const FoldConv &conv, const FoldAlternative &plan,
+                const FoldMachine &machine) {
+  constexpr int64_t kMostMantissaBytes = 2;
+  return !conv.computesKernel() ||
+         kernelElements(conv, plan, machine) * kMostMantissaBytes <=
+             machine.partitionBytes / 2;
+}
+
 int64_t kernelCycles(const FoldConv &conv, const FoldAlternative &plan,
                      const FoldMachine &machine) {
-  int64_t cycles = conv.outputs * plan.taps *
-                   llvm::divideCeilSigned(plan.channels, machine.partitions) *
-                   machine.encodeCycles;
+  int64_t cycles = kernelElements(conv, plan, machine) * machine.encodeCycles;
   if (conv.kernelSource == KernelSource::Dram)
     cycles += kernelReadCycles(conv, plan.kind == FoldKind::PackTaps, machine);
   const bool folds =

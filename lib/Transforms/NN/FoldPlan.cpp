@@ -185,7 +185,7 @@ static int64_t arrayCycles(const FoldConv &conv, const FoldAlternative &plan,
          divideUp(conv.outputs, machine.columns);
 }
 
-static FoldAlternative plainPlan(const FoldConv &conv) {
+FoldAlternative plainAlternative(const FoldConv &conv) {
   FoldAlternative plan;
   plan.channels = conv.channels;
   plan.taps = llvm::product_of(conv.kernel);
@@ -469,7 +469,7 @@ foldAlternatives(const FoldConv &conv, const FoldMachine &machine, bool lanes) {
       candidates.push_back(widthPlan(conv, fold, rows));
     addCheapest(candidates);
   };
-  addCheapest(plainPlan(conv));
+  addCheapest(plainAlternative(conv));
   bool oneRow = llvm::product_of(llvm::ArrayRef(conv.kernel).drop_back()) == 1;
   int64_t stride = conv.strides.back();
   if (stride > 1 || lanes)

@@ -254,6 +254,18 @@ int64_t clearCycles(const FoldAlternative &plan, int64_t rows, int64_t columns,
 int64_t kernelCycles(const FoldConv &conv, const FoldAlternative &plan,
                      const FoldMachine &machine);
 
+/// Elements of the kernel in each partition of its channels.
+int64_t kernelElements(const FoldConv &conv, const FoldAlternative &plan,
+                       const FoldMachine &machine);
+
+/// True if the kernel is a constant, which streams through the ring of weights,
+/// or its mantissas, of up to two bytes, take at most half of a partition.
+bool kernelFits(const FoldConv &conv, const FoldAlternative &plan,
+                const FoldMachine &machine);
+
+/// The convolution as it is, without costs.
+FoldAlternative plainAlternative(const FoldConv &conv);
+
 /// All alternatives for a convolution; Plain comes first. `lanes` false: none
 /// uses row groups.
 llvm::SmallVector<FoldAlternative, 4>
