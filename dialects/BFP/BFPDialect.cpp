@@ -47,6 +47,17 @@ static void printBlockLength(AsmPrinter &printer, int64_t block) {
     printer << block;
 }
 
+/// `, unsigned`, or nothing for blocks with signs.
+static ParseResult parseUnsigned(AsmParser &parser, bool &isUnsigned) {
+  isUnsigned = succeeded(parser.parseOptionalComma());
+  return isUnsigned ? parser.parseKeyword("unsigned") : success();
+}
+
+static void printUnsigned(AsmPrinter &printer, bool isUnsigned) {
+  if (isUnsigned)
+    printer << ", unsigned";
+}
+
 } // namespace ashlar::bfp
 
 using namespace ashlar::bfp;

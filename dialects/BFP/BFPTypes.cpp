@@ -14,7 +14,7 @@ namespace ashlar::bfp {
 
 LogicalResult BlockType::verify(function_ref<InFlightDiagnostic()> emitError,
                                 unsigned mantissa, int64_t block,
-                                unsigned range, int64_t axis) {
+                                unsigned range, int64_t axis, bool isUnsigned) {
   if (mantissa < 3 || mantissa > 16)
     return emitError() << "expected 3 to 16 mantissa bits, found " << mantissa;
   if (block != kWholeAxis && block != kWholeTensor &&
@@ -25,13 +25,18 @@ LogicalResult BlockType::verify(function_ref<InFlightDiagnostic()> emitError,
   if (!llvm::is_contained({0u, 1u, 3u, 7u, 15u}, range))
     return emitError() << "expected a range of 0, 1, 3, 7 or 15 octaves, found "
                        << range;
+  if (isUnsigned && (mantissa < 4 || mantissa > 9))
+    return emitError() << "expected 4 to 9 mantissa bits of which the sign is "
+                          "not stored, found "
+                       << mantissa;
   if (axis < 0)
     return emitError() << "expected a block axis of at least 0, found " << axis;
   return success();
 }
 
 BlockType BlockType::withAxis(int64_t axis) const {
-  return get(getContext(), getMantissa(), getBlock(), getRange(), axis);
+  return get(getContext(), getMantissa(), getBlock(), getRange(), axis,
+             getIsUnsigned());
 }
 
 bool BlockType::fitsShape(ArrayRef<int64_t> shape) const {
@@ -40,7 +45,8 @@ bool BlockType::fitsShape(ArrayRef<int64_t> shape) const {
 
 bool BlockType::sameFormat(BlockType other) const {
   return getMantissa() == other.getMantissa() &&
-         getBlock() == other.getBlock() && getRange() == other.getRange();
+         getBlock() == other.getBlock() && getRange() == other.getRange() &&
+         getIsUnsigned() == other.getIsUnsigned();
 }
 
 BlockType getBlockType(Type type) {

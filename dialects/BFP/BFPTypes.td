@@ -28,17 +28,21 @@ def BFP_BlockType : TypeDef<BFP_Dialect, "Block",
       `tensor` (the whole tensor is one block; `axis` then names the contraction
       axis only);
     * `range` (D): 0, 1, 3, 7 or 15 octaves within which alignment is exact;
-    * `axis`: the dimension of the tensor along which blocks run.
+    * `axis`: the dimension of the tensor along which blocks run;
+    * `unsigned`: no element is negative, and memories hold the W - 1 bits below
+      the sign; W is 4 to 9.
 
     ```mlir
     tensor<1x64x8x8x!bfp.block<mantissa = 8, block = 16, range = 7, axis = 1>>
     ```
   }];
   let parameters = (ins "unsigned":$mantissa, "int64_t":$block,
-                        "unsigned":$range, "int64_t":$axis);
+                        "unsigned":$range, "int64_t":$axis,
+                        DefaultValuedParameter<"bool", "false">:$isUnsigned);
   let assemblyFormat = [{
     `<` `mantissa` `=` $mantissa `,` `block` `=` custom<BlockLength>($block)
-    `,` `range` `=` $range `,` `axis` `=` $axis `>`
+    `,` `range` `=` $range `,` `axis` `=` $axis ``
+    custom<Unsigned>($isUnsigned) `>`
   }];
   let genVerifyDecl = 1;
   let extraClassDeclaration = [{
@@ -47,8 +51,10 @@ def BFP_BlockType : TypeDef<BFP_Dialect, "Block",
     /// `block` value of "one block per tensor".
     static constexpr int64_t kWholeTensor = -1;
 
-    /// Bytes that one mantissa takes in storage: 1 up to W = 8, else 2.
-    unsigned getMantissaBytes() const { return getMantissa() <= 8 ? 1 : 2; }
+    /// Bytes that one mantissa takes in storage: 1 up to 8 bits, else 2.
+    unsigned getMantissaBytes() const {
+      return getMantissa() <= 8 || getIsUnsigned() ? 1 : 2;
+    }
     /// x - e: the block exponent minus the exponent of a mantissa step.
     int64_t getExponentOffset() const {
       return static_cast<int64_t>(getMantissa()) - 2;

@@ -8,7 +8,7 @@
 include "dialects/Functions.td"
 include "dialects/ISA/ISAEncoding.td"
 
-def ISA_Version : ISA_VersionBase<3, 5>;
+def ISA_Version : ISA_VersionBase<3, 6>;
 
 def ISA_ElemType : ISA_Enum<"ElemType", 5, "Element type of stored data.", [
   ISA_EnumCase<"f32", 0, "IEEE binary32">,
@@ -24,7 +24,8 @@ def ISA_ElemType : ISA_Enum<"ElemType", 5, "Element type of stored data.", [
   ISA_EnumCase<"u64", 10, "unsigned 64 bits">,
   ISA_EnumCase<"bool", 11, "one byte, 0 or 1">,
   ISA_EnumCase<"f64", 12, "IEEE binary64">,
-  ISA_EnumCase<"bfp", 13, "block floating point: mantissa in SB, block exponent in XM">
+  ISA_EnumCase<"bfp", 13, "block floating point: mantissa in SB, block exponent in XM">,
+  ISA_EnumCase<"ubfp", 14, "the same without signs: of mantissas of W bits the W - 1 below the sign, W from 4 to 9">
 ]>;
 
 def ISA_Queue : ISA_Enum<"Queue", 4, "In-order instruction queues.", [

@@ -9,7 +9,7 @@ include "dialects/ISA/ISABase.td"
 
 /// The scale exponent that encoded elements are aligned to.
 def ScaledBy
-    : Xr<Read, "$xr", "$type == ElemType::Bfp && $mode == OperandMode::Bfp">;
+    : Xr<Read, "$xr", "isBlock($type) && $mode == OperandMode::Bfp">;
 
 /// The entries that a matmul addresses.
 def ResultLoops

@@ -56,8 +56,8 @@ def NPU_PeConvOp : NPU_ConvOp<"pe.conv", ["refuseOperand", "refuseResult"],
     Constraints:
     - npu_pe_conv_c1: `x` and `w` have `!bfp.block` element types along axis 1,
       or both integers of 8 or 16 bits.
-    - npu_pe_conv_c2: `w` is produced by `bfp.encode` of a constant (checked
-      where weights are read: `ashlar-npu-plan-memory`).
+    - npu_pe_conv_c2: `w` is produced by `bfp.encode` of a constant, or there is
+      one group (checked where weights are read: `ashlar-npu-plan-memory`).
     - npu_pe_conv_c3: the result's shape is that of the convolution.
     - npu_pe_conv_c4: bias and scale are f32 or i32 of one element per output
       channel; the residual has the result's shape.

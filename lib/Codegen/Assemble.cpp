@@ -159,6 +159,8 @@ void Assembler::addPlanned(isadialect::PlannedOp op) {
   placement.type = storage.plain;
   if (storage.encoded) {
     placement.mantissa = storage.format.mantissa;
+    if (storage.format.isUnsigned)
+      placement.type = support::ElementType::U8;
     placement.block = storage.format.block;
     placement.range = storage.format.range;
     placement.blockAxis = static_cast<int32_t>(storage.blockAxis);

@@ -175,6 +175,10 @@ llvm::Error Assembler::addDump(Directive &d) {
     d.getNumber("range", p.range);
     d.getNumber("axis", p.blockAxis);
     d.getNumber("xr", p.xr);
+    uint32_t isUnsigned = 0;
+    d.getOptional("unsigned", isUnsigned);
+    if (isUnsigned)
+      p.type = support::ElementType::U8;
   } else {
     p.type = elementType(d);
   }

@@ -225,6 +225,10 @@ llvm::Error checkEncoding(const TensorPlacement &p, const Program &program) {
   if (p.mantissa < 3 || p.mantissa > 16 || !knownBlock || p.range > 15)
     return malformed("tensor '{}' has the format w={},block={},range={}",
                      p.name, p.mantissa, p.block, p.range);
+  if (!p.storesSigns() && (p.mantissa < 4 || p.mantissa > 9))
+    return malformed("tensor '{}' stores mantissas of {} bits without signs, "
+                     "expected 4 to 9",
+                     p.name, p.mantissa);
   if (p.blockAxis < 0 || static_cast<size_t>(p.blockAxis) >= p.shape.size())
     return malformed("tensor '{}' has block axis {} and rank {}", p.name,
                      p.blockAxis, p.shape.size());
@@ -321,7 +325,7 @@ llvm::Error checkPlacementDram(const TensorPlacement &p, unsigned bytes,
 
 llvm::Error checkPlacement(const TensorPlacement &p, uint64_t count,
                            const Program &program) {
-  unsigned bytes = p.encoded ? (p.mantissa <= 8 ? 1 : 2) : byteSize(p.type);
+  unsigned bytes = p.elementBytes();
   llvm::Expected<uint64_t> dense = denseBytes(p.name, p.shape, bytes);
   if (!dense)
     return dense.takeError();

@@ -126,8 +126,9 @@ void Disassembler::putNodes() {
 void Disassembler::putDumps() {
   for (const TensorPlacement &p : program.dumps) {
     std::string format =
-        p.encoded ? fmt::format("mantissa={} block={} range={} axis={} xr={}",
-                                p.mantissa, p.block, p.range, p.blockAxis, p.xr)
+        p.encoded ? fmt::format("mantissa={} block={} range={} axis={} xr={}{}",
+                                p.mantissa, p.block, p.range, p.blockAxis, p.xr,
+                                p.storesSigns() ? "" : " unsigned=1")
                   : "type=" + support::name(p.type).str();
     std::string exponents;
     if (p.exponentBase || !p.exponentStrides.empty())

@@ -143,8 +143,7 @@ TensorDump emulator::copyOut(LoadedProgram::Impl &impl, uint32_t index) {
   const uint64_t count = *support::countElements(placement.shape);
   if (count == 0)
     return dump;
-  const unsigned bytes = placement.encoded ? (placement.mantissa <= 8 ? 1 : 2)
-                                           : support::byteSize(placement.type);
+  const unsigned bytes = placement.elementBytes();
   dump.data.resize(count * bytes);
   PlacementReader reader(memory, placement, partitions);
   uint8_t *out = dump.data.data();

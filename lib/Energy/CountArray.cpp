@@ -32,7 +32,7 @@ void ActionCounter::of(const isa::PeLoad &op, Sink &sink) {
   if (op.pattern)
     sink.add(Action::PatternLoad,
              (words * op.cols * machine.pe.patternPlaceBits() + 7) / 8);
-  if (op.type != ElemType::Bfp)
+  if (!isa::isBlock(op.type))
     return;
   if (op.orientation == isa::Orientation::P)
     sink.add(Action::XmRead, sink.cellRows(op.part, op.rows) * columns);
@@ -79,7 +79,7 @@ void ActionCounter::of(const isa::PeMatmul &op, Sink &sink) {
   const uint64_t elements = streamedElements(op);
   const uint64_t bytes = isa::elementBytes(op.type, op.mantissa);
   sink.add(Action::SbRead, times(elements, op.rows * bytes));
-  if (op.type == ElemType::Bfp) {
+  if (isa::isBlock(op.type)) {
     if (op.orientation == isa::Orientation::P || op.groups > 1)
       sink.add(Action::XmRead,
                times(elements, sink.cellRows(op.part, op.rows)));
@@ -139,7 +139,7 @@ void energy::addEpilogue(const isa::ActDrain &op, uint64_t results,
   if (op.resMode)
     add(VecCost::Cheap);
   const bool moves = op.mode == isa::DrainMode::Raw64 && !op.typed;
-  if (op.dstType == ElemType::Bfp && !moves)
+  if (isa::isBlock(op.dstType) && !moves)
     add(VecCost::Cheap);
 }
 
@@ -169,7 +169,7 @@ void ActionCounter::of(const isa::ActDrain &op, Sink &sink) {
     sink.transfer(residual, op.fromTcu ? positions : streamed(residual.loops));
   sink.add(Action::SbWrite,
            times(results, isa::elementBytes(op.dstType, op.dstMantissa)));
-  if (op.dstType == ElemType::Bfp)
+  if (isa::isBlock(op.dstType))
     sink.add(Action::XmWrite,
              op.dstOrientation == isa::Orientation::F
                  ? times(op.cols, freeCells(machine, positions, true))

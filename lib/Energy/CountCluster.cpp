@@ -3,6 +3,7 @@
 // The sparse cluster, and the choice of the instruction.
 
 #include "Sink.h"
+#include "ashlar/Isa/ElementBytes.h"
 #include "ashlar/Isa/Tiles.h"
 
 using namespace ashlar;
@@ -14,7 +15,7 @@ void ActionCounter::of(const isa::DmaTile &op, Sink &sink) {
   const uint64_t mantissas =
       uint64_t(op.channels) * isa::elementBytes(op.type, op.mantissa);
   const uint64_t planes =
-      op.type == isa::ElemType::Bfp && op.block > 0
+      isa::isBlock(op.type) && op.block > 0
           ? machine::cellPlanes(op.part % op.block, op.channels, op.block)
           : 0;
   const uint64_t moved = sink.measured.work;
@@ -36,9 +37,7 @@ void ActionCounter::of(const isa::TccInit &op, Sink &sink) {
 
 void ActionCounter::of(const isa::TccRun &op, Sink &sink) {
   const Measured &run = sink.measured;
-  const uint32_t bits = op.type == isa::ElemType::Bfp
-                            ? op.mantissa
-                            : 8 * isa::elementBytes(op.type, op.mantissa);
+  const uint32_t bits = isa::operandBits(op.mode, op.type, op.mantissa);
   sink.add(Action::FmuRead, run.fmuBytes);
   sink.add(Action::WmRead, run.streamBytes);
   sink.add(Action::TcuMultiply, run.digitProducts);
@@ -48,7 +47,7 @@ void ActionCounter::of(const isa::TccRun &op, Sink &sink) {
   // Every product is added to its sum.
   sink.add(Action::AccRead, times(8, run.digitProducts));
   sink.add(Action::AccWrite, times(8, run.digitProducts));
-  if (op.type == isa::ElemType::Bfp && op.mode == isa::OperandMode::Bfp)
+  if (isa::isBlock(op.type) && op.mode == isa::OperandMode::Bfp)
     sink.add(Action::XrRead, 2);
 }
 

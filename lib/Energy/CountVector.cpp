@@ -4,6 +4,7 @@
 // and write.
 
 #include "Sink.h"
+#include "ashlar/Isa/ElementBytes.h"
 #include "ashlar/Isa/PooledDrain.h"
 #include "ashlar/Machine/PoolVisits.h"
 
@@ -73,7 +74,7 @@ void ActionCounter::of(const isa::XrPredict &op, Sink &sink) {
 
 /// Results that convert or encode take one more cheap operation each.
 static bool storesAnew(ElemType from, ElemType to) {
-  return to == ElemType::Bfp || from != to;
+  return isa::isBlock(to) || from != to;
 }
 
 void ActionCounter::of(const isa::VecMap &op, Sink &sink) {

@@ -7,6 +7,7 @@
 #define ASHLAR_LIB_ENERGY_SINK_H
 
 #include "ashlar/Energy/Counter.h"
+#include "ashlar/Isa/ElementBytes.h"
 #include "ashlar/Isa/Operands.h"
 #include "ashlar/Machine/Cycles.h"
 #include "llvm/ADT/ArrayRef.h"
@@ -64,7 +65,7 @@ struct ActionCounter::Sink : isa::OperandVisitor<ActionCounter::Sink> {
   /// The register that an encode merges into, or takes its exponent from.
   /// Where both happen, \p keepOwn, those are two registers.
   void encodeRegister(isa::ElemType type, bool given, bool keepOwn = false) {
-    if (type != isa::ElemType::Bfp)
+    if (!isa::isBlock(type))
       return;
     add(Action::XrRead, keepOwn ? 4 : 2);
     if (!given || keepOwn)

@@ -3,6 +3,7 @@
 // Patterns of accesses.
 
 #include "Collector.h"
+#include "ashlar/Isa/ElementBytes.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include <algorithm>
@@ -296,7 +297,7 @@ void Collector::sbRows(bool write, bool encoded, uint64_t begin, uint64_t end,
 }
 
 void Collector::rows(const RowsOperand &o) {
-  sbRows(o.writes(), o.type == ElemType::Bfp, o.part, o.part + o.rows, o.offset,
+  sbRows(o.writes(), isa::isBlock(o.type), o.part, o.part + o.rows, o.offset,
          o.elementSize(), o.loops, o.orientation);
 }
 

@@ -7,6 +7,7 @@
 #ifndef ASHLAR_LIB_ISA_COLLECTOR_H
 #define ASHLAR_LIB_ISA_COLLECTOR_H
 
+#include "ashlar/Isa/ElementBytes.h"
 #include "ashlar/Isa/Operands.h"
 
 #include <numeric>
@@ -97,7 +98,7 @@ public:
 
   /// The register that an encode merges into, or takes its exponent from.
   void scale(const ScaleOperand &o) {
-    if (o.type != ElemType::Bfp)
+    if (!isa::isBlock(o.type))
       return;
     Access &access = add(Space::Xr, o, o.xr, 1);
     access.write = !o.given;

@@ -28,6 +28,8 @@ unsigned elementBytes(ElemType type, unsigned mantissa) {
     return 8;
   case ElemType::Bfp:
     return mantissa <= 8 ? 1 : 2;
+  case ElemType::Ubfp:
+    return 1;
   }
   return 8;
 }
@@ -37,7 +39,7 @@ unsigned operandBits(OperandMode mode, ElemType type, unsigned mantissa) {
   case OperandMode::Select:
     return 1;
   case OperandMode::Bfp:
-    return mantissa;
+    return type == ElemType::Ubfp ? mantissa - 1 : mantissa;
   case OperandMode::Float:
     return support::significandBits(static_cast<support::ElementType>(type));
   case OperandMode::Int:
@@ -47,8 +49,8 @@ unsigned operandBits(OperandMode mode, ElemType type, unsigned mantissa) {
 }
 
 unsigned multipliedBits(OperandMode mode, ElemType type, unsigned mantissa) {
-  const unsigned bits = operandBits(mode, type, mantissa);
-  return mode == OperandMode::Bfp ? bits - 1 : bits;
+  return mode == OperandMode::Bfp ? mantissa - 1
+                                  : operandBits(mode, type, mantissa);
 }
 
 } // namespace ashlar::isa

@@ -5,6 +5,7 @@
 // fields allow.
 
 #include "Collector.h"
+#include "ashlar/Isa/ElementBytes.h"
 #include <algorithm>
 
 namespace ashlar::isa {
@@ -45,7 +46,7 @@ void Collector::slots(const Op &x, Effect effect, uint64_t before) {
   const uint64_t elements = geometryOf(x).slotElements();
   bufferSet(x.set, effect, x.mantissas,
             x.channels * elements * elementBytes(x.type, x.mantissa));
-  if (x.type == ElemType::Bfp && x.block > 0)
+  if (isa::isBlock(x.type) && x.block > 0)
     bufferSet(x.set, effect, x.exponents,
               elements * machine::cellPlanes(before, x.channels, x.block));
 }

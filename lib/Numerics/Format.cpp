@@ -23,6 +23,11 @@ Error validate(const BlockFormat &format) {
   if (format.mantissa < 3 || format.mantissa > 16)
     return makeError(ErrorClass::Usage,
                      "mantissa width is {}, expected 3 to 16", format.mantissa);
+  if (format.dropsSigns && format.mantissa > 8)
+    return makeError(ErrorClass::Usage,
+                     "unsigned=auto with a mantissa width of {}, expected at "
+                     "most 8: a wider mantissa has room for its sign",
+                     format.mantissa);
   switch (format.block) {
   case 8:
   case 16:
@@ -126,10 +131,19 @@ static Error parseItem(StringRef item, BlockFormat &format) {
     return parseNumber(key, value, format.mantissa);
   if (key == "range")
     return parseNumber(key, value, format.range);
+  if (key == "unsigned") {
+    if (value != "auto" && value != "off")
+      return makeError(ErrorClass::Usage,
+                       "value of 'unsigned' is '{}', expected auto or off",
+                       value.str());
+    format.dropsSigns = value == "auto";
+    return Error::success();
+  }
   if (key != "block")
-    return makeError(
-        ErrorClass::Usage,
-        "format item is '{}', expected w=, block= or range=", item.str());
+    return makeError(ErrorClass::Usage,
+                     "format item is '{}', expected w=, block=, range= or "
+                     "unsigned=",
+                     item.str());
   if (value == "axis" || value == "tensor") {
     format.block = value == "axis" ? BlockFormat::kAxis : BlockFormat::kTensor;
     return Error::success();
@@ -191,8 +205,8 @@ std::string toString(const BlockFormat &format) {
                       : format.block == BlockFormat::kTensor
                           ? "tensor"
                           : std::to_string(format.block);
-  return fmt::format("w={},block={},range={}", format.mantissa, block,
-                     format.range);
+  return fmt::format("w={},block={},range={}{}", format.mantissa, block,
+                     format.range, format.dropsSigns ? ",unsigned=auto" : "");
 }
 
 int accumulatorBits(int mantissaA, int rangeA, int mantissaW, int rangeW,

@@ -235,9 +235,7 @@ uint64_t extentOf(const container::TensorPlacement &place,
           (place.basePartition + uint64_t(extent) - 1) / partitions *
           uint64_t(std::abs(place.tileStride)));
   }
-  const uint64_t element = place.encoded ? (place.mantissa > 8 ? 2 : 1)
-                                         : support::byteSize(place.type);
-  return static_cast<uint64_t>(last) + element;
+  return static_cast<uint64_t>(last) + place.elementBytes();
 }
 
 /// Adds \p cycle to the end of each tensor that \p input names: a string or a

@@ -103,10 +103,14 @@ llvm::Error Dumper::dumpEncoded(const TensorPlacement &placement,
     index.attribute("block", placement.block);
     index.attribute("range", placement.range);
     index.attribute("axis", placement.blockAxis);
+    if (!placement.storesSigns())
+      index.attribute("unsigned", true);
   });
   if (llvm::Error error =
           write(mantissas,
-                placement.mantissa <= 8 ? ElementType::I8 : ElementType::I16,
+                !placement.storesSigns()        ? ElementType::U8
+                : placement.elementBytes() == 1 ? ElementType::I8
+                                                : ElementType::I16,
                 placement.shape, data.data))
     return error;
   const auto *bytes = reinterpret_cast<const uint8_t *>(data.exponents.data());

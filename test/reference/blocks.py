@@ -12,18 +12,20 @@ INT64 = np.int64
 
 
 class Format:
-    """mantissa bits W, block length B (0 = whole axis, -1 = tensor), range D."""
+    """mantissa bits W, block length B (0 = whole axis, -1 = tensor), range D;
+    `unsigned`: the sign that W counts is not stored."""
 
-    def __init__(self, mantissa=8, block=16, range_=7, axis=1):
+    def __init__(self, mantissa=8, block=16, range_=7, axis=1, unsigned=False):
         self.mantissa, self.block = int(mantissa), int(block)
         self.range, self.axis = int(range_), int(axis)
+        self.unsigned = bool(unsigned)
 
     @classmethod
     def from_json(cls, entry):
         block = entry.get("block", 16)
         block = {"axis": 0, "tensor": -1}.get(block, block)
         return cls(entry["mantissa"], block, entry["range"],
-                   entry.get("axis", 1))
+                   entry.get("axis", 1), entry.get("unsigned", False))
 
     @property
     def limit(self):
@@ -31,7 +33,8 @@ class Format:
         return 2 ** (self.mantissa - 1) - 1
 
     def key(self):
-        return self.mantissa, self.block, self.range, self.axis
+        return (self.mantissa, self.block, self.range, self.axis,
+                self.unsigned)
 
 
 class Encoded:
@@ -121,6 +124,8 @@ def encode(values, fmt):
     mantissas = mantissas.astype(INT64)
     empty = block_maximum(np.abs(mantissas), fmt) == 0
     x[empty] = ZERO_BLOCK
+    if fmt.unsigned:
+        mantissas = np.maximum(mantissas, 0)
     return Encoded(mantissas, x, fmt)
 
 

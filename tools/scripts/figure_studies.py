@@ -5,6 +5,7 @@ import os
 import re
 import tempfile
 
+import drawn
 import figure_tools as tools
 from figure_tools import Failure, Row, Table, find, grouped
 
@@ -223,6 +224,36 @@ def bounds():
                   Row("large", bound(True), True, ("models",))])
 
 
+# Machine and options of the columns of the comparison at equal cost.
+CLUSTERS = (("a1", "auto"), ("a1", "off"), ("a1-iso", "auto"))
+
+
+def equal_cost(name, model, density):
+    """Cycles and energy of a pruned network with the sparse cluster, without it, and
+    with its multipliers and memory in the array."""
+    def measure():
+        with tempfile.TemporaryDirectory() as folder:
+            pruned_model = os.path.join(folder, "pruned.onnx")
+            tools.tool("ashlar-prune", model(), "-o", pruned_model, f"--density={density}")
+            runs = [tools.reports(pruned_model, f"--machine={machine}", f"--sparse={mode}")[1]
+                    for machine, mode in CLUSTERS]
+        cycles = [run["total_cycles"] for run in runs]
+        energy = [run["energy"]["total_pj"] for run in runs]
+        return [name, f"{100 * density:.0f} %", *map(grouped, cycles),
+                f"{cycles[2] / cycles[0]:.2f}", *(f"{e / 1e6:,.1f}" for e in energy),
+                f"{energy[2] / energy[0]:.2f}"]
+    return measure
+
+
+def equal_costs():
+    models = {"squeezenet1_1": ("SqueezeNet 1.1", lambda: tools.shared("squeezenet1_1")),
+              "resnet50": ("ResNet-50, drawn", lambda: drawn.model(drawn.RESNET50))}
+    return Table("equal-cost", ["network", "weights", "cycles on `a1`", "`--sparse=off`", "`a1-iso`",
+                                "ratio", "uJ on `a1`", "`--sparse=off`", "`a1-iso`", "ratio"],
+                 [Row(f"{key} {density}", equal_cost(name, model, density), True, ("models",))
+                  for key, (name, model) in models.items() for density in (1, 0.1)])
+
+
 def unit_test(binary, name):
     """What a unit test prints."""
     return tools.run(os.path.join(tools.BUILD, "unittests", binary), f"--gtest_filter={name}")
@@ -281,4 +312,4 @@ def transformers():
 def all_sets():
     return [*transposes(), transpose_terms(), shares(), transformers(), simulations(),
             affordable_cuts(), maps(), studies(), pruned(),
-            run_time_cuts(), bounds()]
+            run_time_cuts(), bounds(), equal_costs()]

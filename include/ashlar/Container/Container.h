@@ -110,8 +110,9 @@ enum class PlacementMemory : uint8_t { Dram = 0, Sb = 1 };
 struct TensorPlacement {
   std::string name; ///< Name in the numeric plan.
   bool encoded = false;
-  support::ElementType type = support::ElementType::F32; ///< If not encoded.
-  uint32_t mantissa = 0;                                 ///< W, if encoded.
+  /// Of an element; u8 says that mantissas are stored without their sign.
+  support::ElementType type = support::ElementType::F32;
+  uint32_t mantissa = 0;      ///< W, if encoded.
   int32_t block = 0;          ///< B, if encoded; 0 = axis, -1 = tensor.
   uint32_t range = 0;         ///< D, if encoded.
   int32_t blockAxis = 0;      ///< Dimension that blocks run along, if encoded.
@@ -137,6 +138,12 @@ struct TensorPlacement {
   uint64_t cellPitch = 0;               ///< Compressed only; 0: dense.
   uint64_t cellBytes = 0;               ///< Compressed: capacity of a cell.
   uint32_t cellChannels = 0;            ///< Compressed: channels of a cell.
+  bool storesSigns() const { return type != support::ElementType::U8; }
+  /// Bytes of an element, of encoded ones without their cells.
+  unsigned elementBytes() const {
+    return encoded ? (mantissa <= 8 || !storesSigns() ? 1 : 2)
+                   : support::byteSize(type);
+  }
   /// Number of cells of a compressed tensor of rank 3 or 4.
   int64_t cells() const;
   /// Blocks of channels of a lane fold; 1 without one. The fold has a pitch.

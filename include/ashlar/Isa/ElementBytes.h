@@ -7,6 +7,11 @@
 
 namespace ashlar::isa {
 
+/// True for block floating point, with signs or without.
+inline bool isBlock(ElemType type) {
+  return type == ElemType::Bfp || type == ElemType::Ubfp;
+}
+
 /// Bytes of one stored element; \p mantissa is the width of a bfp element.
 unsigned elementBytes(ElemType type, unsigned mantissa);
 

@@ -66,7 +66,7 @@ struct TensorOperand : Operand {
   /// Channels that lie in memory.
   uint64_t ownChannels() const { return broadcastPart ? 1 : channels; }
   unsigned bytes() const { return elementBytes(type, mantissa); }
-  bool encoded() const { return type == ElemType::Bfp; }
+  bool encoded() const { return isBlock(type); }
 };
 
 /// The same pattern in partitions [part, part + rows) of SB.

@@ -73,6 +73,16 @@ inline int32_t fetchMantissa(int32_t stored, int mantissa) {
   return m < least ? least : m;
 }
 
+/// The same of a mantissa that is stored without its sign: the low W - 1 bits.
+inline int16_t fetchUnsigned(uint8_t stored, int mantissa) {
+  return static_cast<int16_t>(stored & ((1 << (mantissa - 1)) - 1));
+}
+
+/// What is stored without a sign: values below zero become zero.
+inline uint8_t withoutSign(int32_t m) {
+  return static_cast<uint8_t>(m < 0 ? 0 : m);
+}
+
 /// Exact value m * 2^e of a fetched mantissa; always representable.
 float decode(int32_t m, int cell, int mantissa);
 

@@ -27,11 +27,28 @@ struct BlockFormat {
   int block = 16;
   /// Octaves D that alignment keeps exactly: 0, 1, 3, 7 or 15.
   int range = 7;
+  /// Asked for: tensors that have no negative values keep W bits besides the
+  /// sign, which is not stored.
+  bool dropsSigns = false;
+  /// Stored so: `mantissa` counts the sign all the same, and the arithmetic is
+  /// that of blocks with signs.
+  bool isUnsigned = false;
 
   bool operator==(const BlockFormat &other) const = default;
 
-  /// Bytes of one stored mantissa: 1 up to W = 8, else 2.
-  int mantissaBytes() const { return mantissa <= 8 ? 1 : 2; }
+  /// Bits of one stored mantissa.
+  int storedBits() const { return mantissa - (isUnsigned ? 1 : 0); }
+  /// Bytes of one stored mantissa: 1 up to 8 bits, else 2.
+  int mantissaBytes() const { return storedBits() <= 8 ? 1 : 2; }
+  /// The format of a tensor that has no negative values.
+  BlockFormat withoutSigns() const {
+    BlockFormat format = *this;
+    if (dropsSigns && !isUnsigned && mantissa <= 8) {
+      format.isUnsigned = true;
+      ++format.mantissa;
+    }
+    return format;
+  }
   /// Largest legal |m| = 2^(W-1) - 1.
   int32_t maxMantissa() const { return (int32_t(1) << (mantissa - 1)) - 1; }
   /// Bits of an aligned integer: |aligned| < 2^alignedBits().
@@ -44,8 +61,9 @@ struct BlockFormat {
 llvm::Error validate(const BlockFormat &format);
 
 /// Parses `bfp8`, `bfp16` (any `bfp<W>`) or a comma list of `w=`, `block=`,
-/// `range=` (`block=axis` and `block=tensor` allowed; omitted keys keep their
-/// defaults; `bfp<W>` may lead the list). Errors are usage errors.
+/// `range=`, `unsigned=auto` or `off` (`block=axis` and `block=tensor` allowed;
+/// omitted keys keep their defaults; `bfp<W>` may lead the list). Errors are
+/// usage errors.
 llvm::Expected<BlockFormat> parseFormat(llvm::StringRef text);
 
 /// Canonical text, e.g. `w=8,block=16,range=7`; parseFormat reads it back.

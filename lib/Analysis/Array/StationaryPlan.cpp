@@ -339,6 +339,19 @@ int64_t ringBytes(const ProductShape &product, ColumnTile column,
   return chunkBytes(column, elementBytes);
 }
 
+/// The records of all columns may be in use at once, unless that leaves tensors
+/// too little: then those of a wave of columns are, which has to fit.
+static void limitRecords(WeightNeeds &needs,
+                         const machine::Description &machine, int64_t limit) {
+  constexpr int64_t kLargePart = 4;
+  const auto capacity = static_cast<int64_t>(machine.sb.bytesPerPartition);
+  needs.cut =
+      limit > 0 && needs.bytes > limit && needs.bytes > capacity / kLargePart;
+  needs.chunk = needs.cut
+                    ? std::max<int64_t>(llvm::alignTo(limit, 64), needs.chunk)
+                    : needs.bytes;
+}
+
 WeightNeeds weightNeeds(Operation *op, const machine::Description &machine,
                         int64_t limit) {
   WeightNeeds needs;
@@ -368,10 +381,15 @@ WeightNeeds weightNeeds(Operation *op, const machine::Description &machine,
   // Without tiles of zeros there may be fewer and larger parts.
   if (needs.cut)
     needs.chunk = std::max<int64_t>(needs.chunk, llvm::alignTo(limit, 64));
-  // The records of all columns may be in use at once.
   if (product.recordsOnly)
-    needs.chunk = needs.bytes;
+    limitRecords(needs, machine, limit);
   return needs;
+}
+
+int64_t recordRoom(Operation *op, const machine::Description &machine) {
+  const WeightNeeds needs =
+      weightNeeds(op, machine, npu::tilingOf(op).getChunk());
+  return needs.cut ? needs.chunk : 0;
 }
 
 int64_t largestChunk(Operation *op, const machine::Description &machine) {

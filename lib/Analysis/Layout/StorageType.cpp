@@ -46,6 +46,7 @@ std::optional<StorageType> storageOf(Type elementType) {
     storage.format.mantissa = block.getMantissa();
     storage.format.block = static_cast<int>(block.getBlock());
     storage.format.range = block.getRange();
+    storage.format.isUnsigned = block.getIsUnsigned();
     storage.blockAxis = block.getAxis();
     return storage;
   }

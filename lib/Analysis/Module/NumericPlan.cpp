@@ -86,6 +86,8 @@ void PlanWriter::addFormat(json::Object &tensor, Value value,
                                   {"block", describeBlock(type)},
                                   {"range", type.getRange()},
                                   {"axis", type.getAxis()}};
+  if (type.getIsUnsigned())
+    (*tensor["format"].getAsObject())["unsigned"] = true;
   if (std::optional<unsigned> event = events.getEvent(value)) {
     tensor["event"] = *event;
     tensor["policy"] = numerics::scaleKindName(

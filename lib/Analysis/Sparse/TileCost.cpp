@@ -367,13 +367,24 @@ private:
     limit = inNetwork;
   }
 
+  /// True if the records of a wave have room while it runs.
+  bool holdsRecords(const ColumnWave &wave) const {
+    return problem.recordRoom == 0 ||
+           wave.drains * chunkBytes(ColumnTile(), problem.elementBytes) <=
+               problem.recordRoom;
+  }
+
   void tryPlan(const TilePlan &plan) {
     // Tiles that stay are all in one buffer set; taps along a depth load theirs
     // one after the other.
     if (plan.tilesOutside && (problem.groups != 1 || problem.depth.width > 0))
       return;
+    if (problem.recordRoom > 0 && plan.tilesOutside)
+      return;
     for (const ColumnWave &wave : grouping.waves)
-      if (wave.crosses && channelsOf(problem, wave.first).count > plan.slots)
+      if ((wave.crosses &&
+           channelsOf(problem, wave.first).count > plan.slots) ||
+          !holdsRecords(wave))
         return;
     PlanCost cost(problem, plan, grouping, sums, scatter, machine);
     // Plans are tried from whole rows to narrow tiles, and only the first rows

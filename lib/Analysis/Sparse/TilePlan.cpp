@@ -283,6 +283,8 @@ TileProblem tileProblem(Operation *op, const WeightPattern &weights,
   auto cluster = dyn_cast<npu::TcuConvOp>(op);
   problem.issuesZeros = issuesZeros || (cluster && cluster.getIssueZeros());
   problem.biasInSums = cluster && cluster.getBiasInSums();
+  if (cluster && npu::tilingOf(op))
+    problem.recordRoom = recordRoom(op, machine);
   problem.handOver =
       handOverOf(op, cluster ? cluster.getBinding() : "auto", machine);
   // Records say where a lane's sums are or what its slope is.

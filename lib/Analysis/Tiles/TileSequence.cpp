@@ -169,7 +169,8 @@ static Type elementType(MLIRContext *context, const StorageType &type) {
   using E = support::ElementType;
   if (type.encoded)
     return bfp::BlockType::get(context, type.format.mantissa, type.format.block,
-                               type.format.range, type.blockAxis);
+                               type.format.range, type.blockAxis,
+                               type.format.isUnsigned);
   switch (type.plain) {
   case E::F32:
     return Float32Type::get(context);

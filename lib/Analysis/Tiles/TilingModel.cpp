@@ -234,6 +234,21 @@ WindowAxis mapAxis(npu::PoolingAttr pooling, int64_t i) {
           pooling.getDilations()[s]};
 }
 
+/// A kernel that is computed: all of it for the outputs of a tile.
+OperandModel kernelOperand(llvm::ArrayRef<int64_t> shape, int64_t outputAxis) {
+  OperandModel operand;
+  operand.axis = 1;
+  operand.region = [kernel = Shape(shape), outputAxis](const Region &out) {
+    Region region = Region::whole(kernel);
+    if (outputAxis >= 0) {
+      region.start[0] = out.start[outputAxis];
+      region.size[0] = out.size[outputAxis];
+    }
+    return region;
+  };
+  return operand;
+}
+
 template <typename Op>
 TilingModel convModel(Op op, const machine::Description &machine) {
   TilingModel model = baseModel(op);
@@ -293,6 +308,8 @@ TilingModel convModel(Op op, const machine::Description &machine) {
   addDrainScratch(model, model.resultShape[1], machine);
   if (llvm::isa<npu::PeConvOp>(op))
     addOutputCut(model, machine);
+  if (!hasStreamedWeights(op))
+    model.operands[1] = kernelOperand(kernel, model.outputAxis);
   return model;
 }
 

@@ -50,6 +50,8 @@ ProductGeometry ProductGeometry::ofConv(Op conv, const TileContext &tile) {
     geometry.residualLanes = tile.model->operands.back().lanes;
     geometry.residualStrides = rightAligned(geometry.residual, axes);
   }
+  if (!tile.model->operands[1].streamed)
+    geometry.setKernel(tile.operands[1]);
   geometry.extent[0] = tile.out.size[0];
   auto input = shapeOf(conv.getX()), weights = shapeOf(conv.getW());
   for (int64_t i = 0; i < spatial; ++i) {
@@ -64,6 +66,16 @@ ProductGeometry ProductGeometry::ofConv(Op conv, const TileContext &tile) {
     geometry.held[d] = tile.operandRegions[0].start[2 + i];
   }
   return geometry;
+}
+
+/// Columns are the outputs of a kernel [O, C, ..] in the state buffer, and
+/// every tap lies at an offset of its own.
+void ProductGeometry::setKernel(const View &kernelView) {
+  stationary = kernelView;
+  columnStride = kernelView.strides[0];
+  const auto taps = llvm::ArrayRef(kernelView.strides).drop_front(2);
+  for (auto [i, stride] : llvm::enumerate(taps))
+    tapStrides[3 - taps.size() + i] = stride;
 }
 
 /// The rows of a step read the windows of a higher kernel together. Where the
@@ -152,6 +164,7 @@ void ProductGeometry::addBatches(const TileContext &tile,
     for (View *view : {&batch.x, &batch.y, &batch.residual})
       *view = matrixOf(*view, index, rank, machine);
     batch.stationary = matrixOf(tile.operands[1], index, rank, machine);
+    batch.columnStride = batch.stationary->strides.back();
     perBatch.push_back(std::move(batch));
     int64_t i = batchRank - 1;
     for (; i >= 0; --i) {
@@ -236,9 +249,20 @@ void ProductGeometry::cut(const Piece &whole,
                           });
 }
 
+std::array<int64_t, 3> ProductGeometry::positionOf(int64_t tap) const {
+  return {tap / (kernel[1] * kernel[2]), tap / kernel[2] % kernel[1],
+          tap % kernel[2]};
+}
+
+int64_t ProductGeometry::tapOffset(int64_t tap) const {
+  int64_t offset = 0;
+  for (auto [at, stride] : llvm::zip(positionOf(tap), tapStrides))
+    offset += at * stride;
+  return offset;
+}
+
 MovingPattern ProductGeometry::moving(const Window &window, int64_t tap) const {
-  std::array<int64_t, 3> at{tap / (kernel[1] * kernel[2]),
-                            tap / kernel[2] % kernel[1], tap % kernel[2]};
+  const std::array<int64_t, 3> at = positionOf(tap);
   MovingPattern pattern{};
   pattern.offset = x.base + window.start[0] * xStrides[0];
   bool batched = window.leadingDim() == 0;

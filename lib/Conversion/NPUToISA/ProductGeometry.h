@@ -40,8 +40,13 @@ struct ProductGeometry {
   View x;        ///< moving operand
   View y;        ///< where the drain writes (result or f32 scratch)
   View residual; ///< if the operation has one
-  /// Run-time stationary operand [.., K, N] of the current batch.
+  /// Run-time stationary operand: a matrix [.., K, N] of the current batch, or
+  /// a kernel [O, C, ..].
   std::optional<View> stationary;
+  /// Bytes from one of its columns to the next, and from tap to tap along
+  /// depth, height and width.
+  int64_t columnStride = 0;
+  std::array<int64_t, 3> tapStrides{0, 0, 0};
   DimStrides extent{1, 1, 1, 1}; ///< result positions of the tile
   DimStrides xStrides{}, yStrides{}, residualStrides{};
   // Convolution parameters of depth, height, width.
@@ -82,8 +87,13 @@ struct ProductGeometry {
   /// Appends a window cut into a few pieces of equal size, in PSUM order.
   void cut(const Piece &whole, std::vector<Piece> &pieces) const;
   MovingPattern moving(const Window &window, int64_t tap) const;
+  /// Bytes from the first tap of a run-time kernel to `tap`.
+  int64_t tapOffset(int64_t tap) const;
 
 private:
+  /// Depth, height and width of a tap.
+  std::array<int64_t, 3> positionOf(int64_t tap) const;
+  void setKernel(const View &kernelView);
   void poolMap(npu::PoolingAttr pooling, const TileContext &tile,
                const machine::Description &machine);
   void addBatches(const TileContext &tile, const machine::Description &machine);

@@ -329,7 +329,7 @@ static VecStore storeOf(const Op &op, ElemType from) {
   bool given = false;
   if constexpr (requires { op.cellFromXr; })
     given = op.cellFromXr;
-  if (op.dstType == ElemType::Bfp)
+  if (isa::isBlock(op.dstType))
     return given ? VecStore::Convert : VecStore::Encode;
   return from == op.dstType ? VecStore::Same : VecStore::Convert;
 }

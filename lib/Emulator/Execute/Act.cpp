@@ -4,6 +4,7 @@
 
 #include "Drain.h"
 #include "WordArray.h"
+#include "ashlar/Isa/ElementBytes.h"
 #include <algorithm>
 #include <fmt/format.h>
 
@@ -130,7 +131,7 @@ static void drainUnits(Engine &engine, const isa::ActDrain &op) {
   if (engine.finding)
     return;
   // The register collects the exponents of all units.
-  if (op.dstType == ElemType::Bfp)
+  if (isa::isBlock(op.dstType))
     engine.beginEncode(encodeTarget(op));
   const TileTable &table = engine.tables[op.table];
   const bool partial =

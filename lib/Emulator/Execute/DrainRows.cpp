@@ -107,7 +107,8 @@ void Drain::encodeLane(uint64_t lane, const EncodeTarget &target,
   Scratch &scratch = Scratch::ofThisThread();
   const uint64_t steps = entries.size(), block = op.dstBlock;
   const auto width = static_cast<int>(op.dstMantissa);
-  const unsigned bytes = width <= 8 ? 1 : 2;
+  const unsigned bytes = storedBytes(op.dstType, op.dstMantissa);
+  const bool hasSigns = op.dstType == isa::ElemType::Bfp;
   auto *words = scratch.get<int16_t>(Scratch::Mantissa, steps);
   auto *cells =
       scratch.get<int8_t>(Scratch::Cells, llvm::divideCeil(steps, block));
@@ -131,7 +132,8 @@ void Drain::encodeLane(uint64_t lane, const EncodeTarget &target,
   if (bytes == 2)
     std::memcpy(to, words, steps * sizeof(int16_t));
   for (uint64_t k = 0; bytes == 1 && k < steps; ++k)
-    to[k] = static_cast<uint8_t>(words[k]);
+    to[k] = hasSigns ? static_cast<uint8_t>(words[k])
+                     : numerics::withoutSign(words[k]);
   for (uint64_t k = 0; k < steps; k += block)
     fillCells(engine.memory, bytes, partition, op.dstOffset + k * bytes,
               std::min(block, steps - k) * bytes, cells[k / block]);

@@ -41,6 +41,7 @@ class Scratch {
 public:
   enum Slot {
     GatherA,  ///< Gathered mantissas or raw elements.
+    Signed,   ///< Mantissas that are stored without signs.
     GatherB,  ///< Gathered exponent cells.
     Moving,   ///< Aligned moving operand.
     Zeroed,   ///< Window masks.

@@ -102,7 +102,8 @@ public:
   /// Whether groups of rows can go from memory into the packed operand at
   /// once: no group of cells starts at a row where no range may start.
   bool packsStored() const {
-    if (!usesCells() || bytes != 1 || elementBytes != 2 || alongFreeAxis() ||
+    if (!usesCells() || fetch.type != isa::ElemType::Bfp || bytes != 1 ||
+        elementBytes != 2 || alongFreeAxis() ||
         (!window.dense && !sharesCells()))
       return false;
     const uint64_t first = groupRows(engine.memory, op.part, op.rows);

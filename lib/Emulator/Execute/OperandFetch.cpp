@@ -48,10 +48,16 @@ static void fetchRow(const numerics::KernelTable &kernels, const Fetch &fetch,
   const auto *narrow = reinterpret_cast<const int8_t *>(raw);
   const auto *wide = reinterpret_cast<const int16_t *>(raw);
   const bool narrowOut = fetch.width() == OperandWidth::Int16;
-  if (fetch.mantissa <= 8 && narrowOut)
+  if (fetch.type == ElemType::Ubfp) {
+    auto *words = Scratch::ofThisThread().get<int16_t>(Scratch::Signed, n);
+    for (uint64_t i = 0; i < n; ++i)
+      words[i] = numerics::fetchUnsigned(raw[i], fetch.mantissa);
+    wide = words;
+  }
+  if (fetch.mantissa <= 8 && fetch.type == ElemType::Bfp && narrowOut)
     kernels.align8To16(narrow, cells, n, fetch.scale, fetch.mantissa,
                        fetch.range, static_cast<int16_t *>(out), &saturated);
-  else if (fetch.mantissa <= 8)
+  else if (fetch.mantissa <= 8 && fetch.type == ElemType::Bfp)
     kernels.align8To32(narrow, cells, n, fetch.scale, fetch.mantissa,
                        fetch.range, static_cast<int32_t *>(out), &saturated);
   else if (narrowOut)
@@ -67,8 +73,8 @@ void emulator::fetchRows(const numerics::KernelTable &kernels,
                          uint64_t rawPitch, uint64_t rows, const int8_t *cells,
                          uint64_t n, uint8_t *out, uint64_t outPitch,
                          uint64_t &saturated) {
-  if (fetch.mode == OperandMode::Bfp && fetch.mantissa <= 8 &&
-      fetch.width() == OperandWidth::Int16) {
+  if (fetch.mode == OperandMode::Bfp && fetch.type == ElemType::Bfp &&
+      fetch.mantissa <= 8 && fetch.width() == OperandWidth::Int16) {
     kernels.alignGroup8To16(reinterpret_cast<const int8_t *>(raw),
                             static_cast<ptrdiff_t>(rawPitch), rows, cells, n,
                             fetch.scale, fetch.mantissa, fetch.range,

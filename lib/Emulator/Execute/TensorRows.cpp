@@ -3,6 +3,7 @@
 // Rows of tensors between SB and the arithmetic of ACT and VEC.
 
 #include "TensorRows.h"
+#include "ashlar/Isa/ElementBytes.h"
 #include "ashlar/Numerics/Encode.h"
 #include "ashlar/Support/Half.h"
 #include "llvm/Support/MathExtras.h"
@@ -78,6 +79,7 @@ static void widen(ElemType type, const uint8_t *raw, uint64_t n, float *out) {
     return convertLoop<double>(
         raw, n, out, [](double value) { return static_cast<float>(value); });
   case ElemType::Bfp:
+  case ElemType::Ubfp:
     return;
   }
 }
@@ -85,9 +87,16 @@ static void widen(ElemType type, const uint8_t *raw, uint64_t n, float *out) {
 void emulator::decodeElements(Engine &engine, ElemType type, unsigned mantissa,
                               const uint8_t *raw, const int8_t *cells,
                               uint64_t n, float *out) {
-  if (type != ElemType::Bfp)
+  if (!isa::isBlock(type))
     return widen(type, raw, n, out);
   const auto width = static_cast<int>(mantissa);
+  if (type == ElemType::Ubfp) {
+    auto *words = Scratch::ofThisThread().get<int16_t>(Scratch::Signed, n);
+    for (uint64_t i = 0; i < n; ++i)
+      words[i] = numerics::fetchUnsigned(raw[i], width);
+    engine.kernels->decode16(words, cells, n, width, out);
+    return;
+  }
   if (mantissa <= 8)
     engine.kernels->decode8(reinterpret_cast<const int8_t *>(raw), cells, n,
                             width, out);
@@ -110,7 +119,7 @@ const float *emulator::loadFloats(Engine &engine, const TensorView &view,
       raw != Scratch::ofThisThread().get<uint8_t>(Scratch::GatherA, n * bytes))
     return reinterpret_cast<const float *>(raw);
   const uint8_t *cells = nullptr;
-  if (view.type == ElemType::Bfp)
+  if (isa::isBlock(view.type))
     cells = contiguous(engine,
                        reinterpret_cast<uint8_t *>(
                            engine.memory.cell(place.partition, place.offset)),
@@ -134,6 +143,8 @@ void emulator::loadEncoded(Engine &engine, const TensorView &view,
       int16_t word = static_cast<int8_t>(row[offset]);
       if (bytes == 2)
         std::memcpy(&word, row + offset, sizeof(word));
+      else if (view.type == ElemType::Ubfp)
+        word = numerics::fetchUnsigned(row[offset], width);
       out[k + i - k0] = {numerics::fetchMantissa(word, width),
                          numerics::stepExponent(cells[offset], width)};
     }
@@ -257,12 +268,13 @@ static void narrow(ElemType type, const float *values, uint64_t n,
     return narrowLoop<double>(values, n, out,
                               [](float value) { return double(value); });
   case ElemType::Bfp:
+  case ElemType::Ubfp:
     return;
   }
 }
 
 void emulator::roundElements(ElemType type, float *values, uint64_t n) {
-  if (type == ElemType::F32 || type == ElemType::Bfp)
+  if (type == ElemType::F32 || isa::isBlock(type))
     return;
   uint8_t *raw = Scratch::ofThisThread().get<uint8_t>(Scratch::Store,
                                                       n * storedBytes(type, 0));
@@ -367,12 +379,14 @@ void emulator::storeBlock(Engine &engine, const TensorView &view,
   for (uint64_t i = 0; i < count; ++i) {
     uint8_t *base = elementBase(engine, view, firstChannel + i);
     const int16_t *row = mantissas + i * n;
-    if (view.mantissa > 8) {
+    if (storedBytes(view.type, view.mantissa) == 2) {
       scatterElements(base, view.pattern, 2, k0, k1, row);
       continue;
     }
+    const bool hasSigns = view.type != ElemType::Ubfp;
     for (uint64_t k = 0; k < n; ++k)
-      narrow[k] = static_cast<int8_t>(row[k]);
+      narrow[k] = static_cast<int8_t>(hasSigns ? row[k]
+                                               : numerics::withoutSign(row[k]));
     scatterElements(base, view.pattern, 1, k0, k1, narrow);
   }
   storeCells(engine, view, firstChannel, count, k0, k1, cells);
@@ -432,11 +446,31 @@ static void encodeTyped(Engine &engine, const TensorView &view,
   finishBlock(engine, view, firstChannel, count, k0, k1, to);
 }
 
+/// Blocks without signs: those with signs, of which the bytes are stored.
+static void encodeUnsigned(Engine &engine, const TensorView &view,
+                           uint64_t firstChannel,
+                           llvm::ArrayRef<const float *> rows, uint64_t k0,
+                           uint64_t k1, numerics::EncodeStats &stats) {
+  Scratch &scratch = Scratch::ofThisThread();
+  const uint64_t n = k1 - k0, count = rows.size();
+  auto *words = scratch.get<int16_t>(Scratch::Mantissa, n * count);
+  int16_t **mantissas = scratch.get<int16_t *>(Scratch::Pointers, count);
+  auto *cells = scratch.get<int8_t>(Scratch::Cells, n);
+  for (uint64_t i = 0; i < count; ++i)
+    mantissas[i] = words + i * n;
+  engine.kernels->encode16(rows.data(), count, n,
+                           static_cast<int>(view.mantissa), mantissas, cells,
+                           &stats);
+  storeBlock(engine, view, firstChannel, count, k0, k1, words, cells);
+}
+
 void emulator::encodeRows(Engine &engine, const TensorView &view,
                           uint64_t firstChannel,
                           llvm::ArrayRef<const float *> rows, uint64_t k0,
                           uint64_t k1, numerics::EncodeStats &stats) {
-  if (view.mantissa <= 8)
+  if (view.type == ElemType::Ubfp)
+    encodeUnsigned(engine, view, firstChannel, rows, k0, k1, stats);
+  else if (view.mantissa <= 8)
     encodeTyped<int8_t>(engine, view, firstChannel, rows, k0, k1, stats);
   else
     encodeTyped<int16_t>(engine, view, firstChannel, rows, k0, k1, stats);
@@ -513,7 +547,7 @@ void emulator::produceFloats(
     Engine &engine, const TensorView &view, const EncodeTarget &target,
     uint64_t channels, uint64_t cost,
     llvm::function_ref<void(uint64_t, uint64_t, uint64_t, float *)> compute) {
-  if (view.type != ElemType::Bfp)
+  if (!isa::isBlock(view.type))
     return producePlain(engine, view, channels, cost, compute);
   if (target.given)
     return produceGiven(engine, view, target, channels, cost, compute);

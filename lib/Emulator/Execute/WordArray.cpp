@@ -5,6 +5,7 @@
 
 #include "WordArray.h"
 #include "MovingOperand.h"
+#include "ashlar/Isa/ElementBytes.h"
 #include "ashlar/Support/Half.h"
 #include <bit>
 #include <cmath>
@@ -60,7 +61,7 @@ void emulator::loadWords(Engine &engine, const isa::PeLoad &op) {
       uint64_t word = wordAt(memory.sb(p, offset), bytes);
       if (op.mode == OperandMode::Float)
         word = std::bit_cast<uint32_t>(floatOf(op.type, word));
-      else if (op.type == ElemType::Bfp)
+      else if (isa::isBlock(op.type))
         word |= uint64_t(static_cast<uint8_t>(
                     *cellOf(memory, op.orientation, bytes, p, offset)))
                 << cellShift;

@@ -5,6 +5,7 @@
 
 #include "TensorRows.h"
 #include "WordArray.h"
+#include "ashlar/Isa/ElementBytes.h"
 #include "ashlar/Numerics/Function.h"
 #include <cstring>
 
@@ -92,7 +93,7 @@ void emulator::drainWords(Engine &engine, const isa::ActDrain &op) {
     result.type = ElemType::U8; // a raw byte, not its truth
   const uint64_t size = drain.entries.size();
   // Lanes that share cells store equal ones, but not at the same time.
-  if (op.dstType == ElemType::Bfp) {
+  if (isa::isBlock(op.dstType)) {
     for (uint64_t lane = 0; lane < op.cols; ++lane)
       drain.storeEncoded(lane);
     return;

@@ -9,6 +9,16 @@ using namespace ashlar;
 using namespace ashlar::emulator;
 using machine::Description;
 
+Result emulator::checkFormat(const char *what, isa::ElemType type,
+                             unsigned mantissa) {
+  const bool hasSigns = type != isa::ElemType::Ubfp;
+  const unsigned least = hasSigns ? 3 : 4, most = hasSigns ? 16 : 9;
+  if (isa::isBlock(type) && (mantissa < least || mantissa > most))
+    return bad("{} mantissa is {}, expected {} to {} bits", what, mantissa,
+               least, most);
+  return std::nullopt;
+}
+
 /// Cells of dma.compress and dma.expand: in DRAM one after the other or apart.
 template <typename Op>
 static Result checkPlaces(const Op &op, const isa::LinearOperand &cells) {

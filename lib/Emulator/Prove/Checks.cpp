@@ -24,13 +24,6 @@ static std::string typeName(ElemType type) { return isa::name(type).str(); }
 
 //===- Shared rules -------------------------------------------------------===//
 
-Result emulator::checkFormat(const char *what, ElemType type,
-                             unsigned mantissa) {
-  if (type == ElemType::Bfp && (mantissa < 3 || mantissa > 16))
-    return bad("{} mantissa is {}, expected 3 to 16 bits", what, mantissa);
-  return std::nullopt;
-}
-
 Result emulator::checkChannels(const char *what, uint64_t part,
                                uint64_t channels, bool broadcast,
                                const Description &machine) {
@@ -252,7 +245,7 @@ static Result checkOperand(const Op &op, const Description &machine) {
   if (Result finding = checkOrientation(op, machine))
     return finding;
   if (op.mode == OperandMode::Bfp) {
-    if (op.type != ElemType::Bfp)
+    if (!isa::isBlock(op.type))
       return bad("mode bfp with elements of type {}", typeName(op.type));
     if (!llvm::is_contained({0u, 1u, 3u, 7u, 15u}, op.range))
       return bad("range is {}, expected 0, 1, 3, 7 or 15 octaves", op.range);
@@ -279,8 +272,7 @@ static Result check(const isa::PeLoad &op, const Description &machine) {
   if (op.terms && op.mode != isa::OperandMode::Bfp &&
       op.mode != isa::OperandMode::Int)
     return bad("{} terms in mode {}", op.terms, isa::name(op.mode).str());
-  return op.type == ElemType::Bfp ? checkFormat("operand", op.type, op.mantissa)
-                                  : std::nullopt;
+  return checkFormat("operand", op.type, op.mantissa);
 }
 
 /// Row groups divide the array evenly; what belongs to them is zero without.
@@ -347,7 +339,7 @@ static Result check(const isa::PeMatmul &op, const Description &machine) {
                machine.pe.rows / op.groups, machine.pe.patternGroup);
   if (!isInjective(operandPsum(op).loops, 1))
     return bad("the PSUM strides let entries overlap");
-  if (op.mode == OperandMode::Select && op.type == ElemType::Bfp)
+  if (op.mode == OperandMode::Select && isa::isBlock(op.type))
     return bad("encoded elements select words");
   if (Result finding = checkWindow(op))
     return finding;
@@ -357,7 +349,7 @@ static Result check(const isa::PeMatmul &op, const Description &machine) {
 /// A given exponent is for encoded results only, and is not merged.
 template <typename Op>
 static Result checkGivenExponent(const Op &op, bool integer) {
-  if (op.cellFromXr && op.dstType != ElemType::Bfp)
+  if (op.cellFromXr && !isa::isBlock(op.dstType))
     return bad("an exponent is given for a result of type {}",
                typeName(op.dstType));
   if (op.cellFromXr && op.dstXrClear && !op.keepOwn)
@@ -376,10 +368,10 @@ static Result checkGivenExponent(const Op &op, bool integer) {
 /// Mode block: exact integers in, blocks out.
 static Result checkBlockDrain(const isa::ActDrain &op,
                               const Description &machine) {
-  if (op.dstType != ElemType::Bfp || op.dstBlock == 0)
+  if (!isa::isBlock(op.dstType) || op.dstBlock == 0)
     return bad("drain mode block needs an encoded result with a block length");
   if (op.hasScale || op.alphaFromParam || (op.hasBias && !op.biasAligned) ||
-      (op.resMode && op.resType != ElemType::Bfp))
+      (op.resMode && !isa::isBlock(op.resType)))
     return bad("drain mode block adds an aligned bias and an encoded residual, "
                "and takes nothing else per lane");
   if (op.function == isa::Function::Clip
@@ -415,7 +407,7 @@ static Result check(const isa::ActDrain &op, const Description &machine) {
     if (Result finding = checkWordDrain(op, machine); finding || !op.typed)
       return finding;
   if (op.mode == isa::DrainMode::F32 || op.typed) {
-    if (op.dstType == ElemType::Bfp && op.dstBlock == 0)
+    if (isa::isBlock(op.dstType) && op.dstBlock == 0)
       return bad("an encoded result needs a block length");
     if (op.resMode || op.typed)
       if (Result finding = checkFormat("residual", op.resType, op.resMantissa))
@@ -465,8 +457,8 @@ static Result check(const isa::VecMap &op, const Description &machine) {
   if (Result finding = checkGivenExponent(op, false))
     return finding;
   if (isBlockFunction(op.op) &&
-      (op.aType != ElemType::Bfp || op.bMode != isa::BMode::Tensor ||
-       op.bType != ElemType::Bfp || op.dstType != ElemType::Bfp))
+      (!isa::isBlock(op.aType) || op.bMode != isa::BMode::Tensor ||
+       !isa::isBlock(op.bType) || !isa::isBlock(op.dstType)))
     return bad("function {} needs encoded A, B and result",
                isa::name(op.op).str());
   const bool binary = static_cast<unsigned>(op.op) >= 64;
@@ -516,7 +508,7 @@ static Result check(const isa::VecDrain &op, const Description &machine) {
   if (results > machine.sb.bytesPerPartition ||
       window > maxWindowWork / results)
     return bad("{} window positions for each of {} results", window, results);
-  if (op.dstType == ElemType::Bfp && op.dstBlock == 0)
+  if (isa::isBlock(op.dstType) && op.dstBlock == 0)
     return bad("an encoded result needs a block length");
   return checkTensors(op, machine);
 }
@@ -547,7 +539,7 @@ static Result checkSource(const Op &op, const Description &machine) {
 }
 
 static Result check(const isa::VecStat &op, const Description &machine) {
-  if (op.type != ElemType::Bfp)
+  if (!isa::isBlock(op.type))
     return bad("statistics of elements of type {}, expected encoded ones",
                typeName(op.type));
   if (Result finding = checkFormat("source", op.type, op.mantissa))
@@ -587,7 +579,7 @@ static auto check(const Op &op, const Description &machine)
 }
 
 static Result check(const isa::VecGather &op, const Description &machine) {
-  if (op.type == ElemType::Bfp)
+  if (isa::isBlock(op.type))
     return bad("gather of encoded elements");
   if (Result finding = checkIndexType(op.indexType))
     return finding;

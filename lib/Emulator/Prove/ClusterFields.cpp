@@ -6,6 +6,7 @@
 #include "../State/TensorView.h"
 #include "../State/Tiles.h"
 #include "FieldRules.h"
+#include "ashlar/Isa/ElementBytes.h"
 #include "ashlar/Isa/Tiles.h"
 #include "ashlar/Machine/ScatterCycles.h"
 #include "ashlar/Partition/Binding.h"
@@ -50,7 +51,7 @@ static bool countable(ElemType type) {
 /// Type, format and cells of a feature map.
 template <typename Op>
 static Result checkMap(const Op &op, const Description &machine) {
-  if (op.type == ElemType::Bfp) {
+  if (isa::isBlock(op.type)) {
     if (op.block == 0 || op.block % machine.xmGroup != 0)
       return bad("block length {} is not a multiple of the {} partitions of an "
                  "exponent cell",
@@ -78,7 +79,7 @@ Result emulator::checkCluster(const isa::DmaTile &op,
   if (Result finding =
           checkChannels("the source", op.part, channels, false, machine))
     return finding;
-  if (op.type != ElemType::Bfp)
+  if (!isa::isBlock(op.type))
     return std::nullopt;
   if (op.groupStep % op.block != 0)
     return bad("groups {} channels apart, expected a multiple of the block "
@@ -108,7 +109,7 @@ Result emulator::checkCluster(const isa::TccRun &op,
                               const Description &machine) {
   if (Result finding = checkMap(op, machine))
     return finding;
-  const bool encoded = op.type == ElemType::Bfp;
+  const bool encoded = isa::isBlock(op.type);
   if (op.mode != (encoded ? OperandMode::Bfp : OperandMode::Int))
     return bad("mode {} with a map of type {}", isa::name(op.mode).str(),
                isa::name(op.type).str());
@@ -131,7 +132,7 @@ Result emulator::checkCluster(const isa::TccRun &op,
 
 Result emulator::checkCluster(const isa::TccNnz &op,
                               const Description &machine) {
-  if (op.type == ElemType::Bfp) {
+  if (isa::isBlock(op.type)) {
     if (Result finding = checkFormat("map", op.type, op.mantissa))
       return finding;
   } else if (!countable(op.type)) {
@@ -199,7 +200,7 @@ static Result checkCounted(const isa::ActDrain &op) {
       return bad("counters of a drain that does not count");
     return std::nullopt;
   }
-  if (op.dstType != ElemType::Bfp && !countable(op.dstType))
+  if (!isa::isBlock(op.dstType) && !countable(op.dstType))
     return bad("non-zeros of type {}, expected bfp or integers of 8 or 16 bits",
                isa::name(op.dstType).str());
   if (op.dstOrientation != isa::Orientation::P)

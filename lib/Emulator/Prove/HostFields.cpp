@@ -3,6 +3,7 @@
 // Fields of the functions of the host.
 
 #include "FieldRules.h"
+#include "ashlar/Isa/ElementBytes.h"
 #include "ashlar/Machine/Host.h"
 
 using namespace ashlar;
@@ -17,7 +18,7 @@ static Result checkSteps(uint64_t steps) {
 }
 
 static Result checkPlain(isa::ElemType type) {
-  if (type == isa::ElemType::Bfp)
+  if (isa::isBlock(type))
     return bad("the host reads no encoded elements");
   return std::nullopt;
 }

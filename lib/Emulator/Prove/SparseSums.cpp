@@ -7,6 +7,7 @@
 #include "../Cost/StreamWalk.h"
 #include "../State/TensorView.h"
 #include "SparseCheck.h"
+#include "ashlar/Isa/ElementBytes.h"
 #include "ashlar/Isa/Tiles.h"
 #include "llvm/ADT/STLExtras.h"
 #include <cmath>
@@ -96,7 +97,7 @@ SparseChecker::Result SparseChecker::checkSlots(const isa::TccRun &op) const {
                  "was loaded for another kernel, tile or type");
     if (load->held != held[op.table])
       return bad(FaultKind::BadField, "was loaded for other tiles");
-    if (op.type != isa::ElemType::Bfp)
+    if (!isa::isBlock(op.type))
       continue;
     const uint64_t slot = (address - load->op.mantissas) / slotBytes;
     const uint64_t cells =

@@ -7,6 +7,7 @@
 #include "../State/TensorView.h"
 #include "../State/Words.h"
 #include "FieldRules.h"
+#include "ashlar/Isa/ElementBytes.h"
 #include <algorithm>
 #include <fmt/format.h>
 
@@ -27,15 +28,14 @@ static bool isFloat(ElemType type) {
 }
 
 /// Bytes of a tile of exponent cells along the free axis.
-static int64_t tileBytes(unsigned mantissa, const Description &machine) {
-  return static_cast<int64_t>(machine.xmGroup *
-                              storedBytes(ElemType::Bfp, mantissa));
+static int64_t tileBytes(ElemType type, unsigned mantissa,
+                         const Description &machine) {
+  return static_cast<int64_t>(machine.xmGroup * storedBytes(type, mantissa));
 }
 
 /// Whether elements of blocks along the free axis have whole elements' places.
-static Result checkFree(const char *what, unsigned mantissa, int64_t offset,
+static Result checkFree(const char *what, int64_t bytes, int64_t offset,
                         llvm::ArrayRef<int64_t> strides) {
-  const int64_t bytes = storedBytes(ElemType::Bfp, mantissa);
   for (int64_t at : strides)
     if (at % bytes != 0 || offset % bytes != 0)
       return bad("{} has blocks along the free axis and offsets that are no "
@@ -49,7 +49,7 @@ static Result checkModeTypes(const Op &op) {
   if (op.mode == OperandMode::Float && !isFloat(op.type))
     return bad("mode float with elements of type {}, expected f16, bf16 or f32",
                isa::name(op.type).str());
-  if (op.orientation == Orientation::F && op.type != ElemType::Bfp)
+  if (op.orientation == Orientation::F && !isa::isBlock(op.type))
     return bad("blocks along the free axis with elements of type {}",
                isa::name(op.type).str());
   return std::nullopt;
@@ -59,12 +59,13 @@ Result emulator::checkOrientation(const isa::PeLoad &op,
                                   const Description &machine) {
   if (Result finding = checkModeTypes(op))
     return finding;
-  if (op.type != ElemType::Bfp)
+  if (!isa::isBlock(op.type))
     return std::nullopt;
   const int64_t bytes = storedBytes(op.type, op.mantissa);
   if (op.orientation == Orientation::F)
     if (Result finding =
-            checkFree("the operand", op.mantissa, op.offset, {op.colStride}))
+            checkFree("the operand", storedBytes(op.type, op.mantissa),
+                      op.offset, {op.colStride}))
       return finding;
   if (op.mode != OperandMode::Select)
     return std::nullopt;
@@ -74,10 +75,11 @@ Result emulator::checkOrientation(const isa::PeLoad &op,
                op.part, machine.xmGroup);
   if (op.orientation == Orientation::F &&
       (op.colStride != bytes ||
-       op.offset % tileBytes(op.mantissa, machine) != 0))
+       op.offset % tileBytes(op.type, op.mantissa, machine) != 0))
     return bad("encoded words with blocks along the free axis at offset {} and "
                "stride {}, expected a multiple of {} and {}",
-               op.offset, op.colStride, tileBytes(op.mantissa, machine), bytes);
+               op.offset, op.colStride,
+               tileBytes(op.type, op.mantissa, machine), bytes);
   return std::nullopt;
 }
 
@@ -89,7 +91,7 @@ Result emulator::checkOrientation(const isa::PeMatmul &op,
     return std::nullopt;
   if (op.groups > 1)
     return bad("{} row groups with blocks along the free axis", op.groups);
-  return checkFree("the operand", op.mantissa, op.offset,
+  return checkFree("the operand", storedBytes(op.type, op.mantissa), op.offset,
                    {op.stride0, op.stride1, op.stride2});
 }
 
@@ -119,8 +121,8 @@ static Result checkMovedBlocks(const isa::ActDrain &op,
                  op.dstPart, machine.xmGroup);
     return std::nullopt;
   }
-  const int64_t tile = tileBytes(op.dstMantissa, machine);
-  const int64_t bytes = storedBytes(ElemType::Bfp, op.dstMantissa);
+  const int64_t tile = tileBytes(op.dstType, op.dstMantissa, machine);
+  const int64_t bytes = storedBytes(op.dstType, op.dstMantissa);
   if (op.dstOffset % tile != 0 || op.dstStride2 != bytes ||
       (op.n1 > 1 && op.dstStride1 % tile != 0) ||
       (op.n0 > 1 && op.dstStride0 % tile != 0))
@@ -134,14 +136,14 @@ Result emulator::checkBlocksAlong(const isa::ActDrain &op,
                                   const Description &machine) {
   if (op.dstOrientation != Orientation::F)
     return std::nullopt;
-  if (op.dstType != ElemType::Bfp || op.typed || op.fromTcu ||
+  if (!isa::isBlock(op.dstType) || op.typed || op.fromTcu ||
       op.mode == isa::DrainMode::Int)
     return bad("blocks along the free axis in a drain that neither moves "
                "encoded words nor encodes sums of the array");
   if (op.mode == isa::DrainMode::Raw64)
     return std::nullopt; // checkMovedBlocks
-  const int64_t tile = tileBytes(op.dstMantissa, machine);
-  const int64_t bytes = storedBytes(ElemType::Bfp, op.dstMantissa);
+  const int64_t tile = tileBytes(op.dstType, op.dstMantissa, machine);
+  const int64_t bytes = storedBytes(op.dstType, op.dstMantissa);
   if (op.n0 != 1 || op.n1 != 1 || op.dstStride2 != bytes ||
       op.dstOffset % tile != 0 || op.dstBlock == 0 ||
       op.dstBlock % machine.xmGroup != 0)
@@ -156,14 +158,14 @@ Result emulator::checkWordDrain(const isa::ActDrain &op,
                                 const Description &machine) {
   if (op.hasScale || op.hasBias || op.hasExp || op.alphaFromParam || op.resMode)
     return bad("a raw drain has no epilogue but, with a type, its function");
-  if (op.fromTcu && (op.typed || op.dstType == ElemType::Bfp))
+  if (op.fromTcu && (op.typed || isa::isBlock(op.dstType)))
     return bad("the sparse cluster has no words of a type");
   if (op.typed)
     return std::nullopt;
   if (op.function != isa::Function::Copy)
     return bad("a raw drain applies function {} to words without a type",
                isa::name(op.function).str());
-  if (op.dstType == ElemType::Bfp)
+  if (isa::isBlock(op.dstType))
     return checkMovedBlocks(op, machine);
   return std::nullopt;
 }
@@ -289,18 +291,18 @@ Result WordEntries::drained(const isa::ActDrain &op, const Flow *flow,
                             llvm::ArrayRef<Access> accesses) const {
   const bool raw = op.mode == isa::DrainMode::Raw64;
   if (!flow) {
-    if (raw && (op.typed || op.dstType == ElemType::Bfp))
+    if (raw && (op.typed || isa::isBlock(op.dstType)))
       return bad("drains sums of integers as words of a type");
     return std::nullopt;
   }
   if (!raw)
     return bad("drains words in mode {}", isa::name(op.mode).str());
   const Source &source = flow->source;
-  const bool encoded = source.type == ElemType::Bfp;
-  if (op.typed && encoded != (op.resType == ElemType::Bfp))
+  const bool encoded = isa::isBlock(source.type);
+  if (op.typed && encoded != (isa::isBlock(op.resType)))
     return bad("words of type {} drained as type {}",
                isa::name(source.type).str(), isa::name(op.resType).str());
-  if (!op.typed && op.dstType == ElemType::Bfp &&
+  if (!op.typed && isa::isBlock(op.dstType) &&
       (!encoded || !flow->identity || source.mantissa != op.dstMantissa ||
        source.orientation == op.dstOrientation))
     return bad("blocks move whole: from encoded words of {} bits through an "
@@ -320,7 +322,7 @@ Result WordEntries::drained(const isa::ActDrain &op, const Flow *flow,
 Result WordEntries::drain(const isa::ActDrain &op,
                           llvm::ArrayRef<Access> accesses) {
   const bool asWords = op.mode == isa::DrainMode::Raw64 &&
-                       (op.typed || op.dstType == ElemType::Bfp);
+                       (op.typed || isa::isBlock(op.dstType));
   if (op.fromTcu || (!anyWords && !asWords))
     return std::nullopt;
   Result found;

@@ -254,8 +254,9 @@ uint64_t emulator::probeBound(const isa::TccPart &op) {
 //===- Counters -----------------------------------------------------------===//
 
 uint32_t emulator::valueBits(isa::ElemType type, unsigned mantissa) {
-  const unsigned bits =
-      type == isa::ElemType::Bfp ? mantissa : 8 * storedBytes(type, mantissa);
+  const unsigned bits = isa::operandBits(
+      isa::isBlock(type) ? isa::OperandMode::Bfp : isa::OperandMode::Int, type,
+      mantissa);
   return static_cast<uint32_t>((uint64_t(1) << bits) - 1);
 }
 

@@ -11,8 +11,8 @@ using namespace ashlar::emulator;
 using isa::ElemType;
 
 unsigned emulator::storedBytes(ElemType type, unsigned mantissa) {
-  if (type == ElemType::Bfp)
-    return mantissa <= 8 ? 1 : 2;
+  if (isa::isBlock(type))
+    return isa::elementBytes(type, mantissa);
   return support::byteSize(static_cast<ElementType>(type));
 }
 

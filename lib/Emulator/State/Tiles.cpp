@@ -4,6 +4,7 @@
 
 #include "Tiles.h"
 #include "TensorView.h"
+#include "ashlar/Isa/ElementBytes.h"
 #include "ashlar/Isa/Tiles.h"
 #include "ashlar/Machine/Cycles.h"
 #include "ashlar/Partition/Binding.h"
@@ -129,7 +130,7 @@ uint64_t emulator::unreachedResults(const isa::ActDrain &op,
 }
 
 uint64_t emulator::loadedPlanes(const isa::DmaTile &op) {
-  if (op.type != isa::ElemType::Bfp)
+  if (!isa::isBlock(op.type))
     return 0;
   return machine::cellPlanes(op.part % op.block, op.channels, op.block);
 }
@@ -176,6 +177,5 @@ TileTraffic emulator::loadedTiles(const isa::DmaTile &op,
 }
 
 uint64_t emulator::operandBytes(const isa::TccRun &op) {
-  return storedBytes(op.type, op.mantissa) +
-         (op.type == isa::ElemType::Bfp ? 1 : 0);
+  return storedBytes(op.type, op.mantissa) + (isa::isBlock(op.type) ? 1 : 0);
 }

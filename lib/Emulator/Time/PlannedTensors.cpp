@@ -91,9 +91,7 @@ Boxes inStateBuffer(const TensorPlacement &tensor, int64_t bytes,
 
 Boxes boxesOf(const TensorPlacement &tensor,
               const machine::Description &machine) {
-  const auto bytes =
-      static_cast<int64_t>(tensor.encoded ? (tensor.mantissa <= 8 ? 1 : 2)
-                                          : support::byteSize(tensor.type));
+  const auto bytes = static_cast<int64_t>(tensor.elementBytes());
   Boxes boxes = tensor.memory == container::PlacementMemory::Dram
                     ? inDram(tensor, bytes)
                     : inStateBuffer(tensor, bytes, machine);

@@ -48,18 +48,6 @@ constexpr int maxNarrowing = 1;
 /// All bytes of weights cost as much as this share of all cycles.
 constexpr double bytesToCycles = 0.25;
 
-FormatTable makeUniform(BlockFormat activations, BlockFormat weights) {
-  FormatTable table;
-  table.activations = activations;
-  table.weights = weights;
-  return table;
-}
-
-std::string operandsText(BlockFormat activations, BlockFormat weights) {
-  return "activations " + numerics::toString(activations) + ", weights " +
-         numerics::toString(weights);
-}
-
 /// One search over one model.
 class Search {
 public:
@@ -85,6 +73,7 @@ private:
   llvm::Error useReserve();
   llvm::Error walk();
   llvm::Error refine();
+  llvm::Error tryUnsigned();
 
   /// Widths of weights are not tried below.
   int narrowestWeights() const {
@@ -534,6 +523,17 @@ llvm::Error Search::walk() {
   return index ? llvm::Error::success() : index.takeError();
 }
 
+/// The choice with activations that do not store the signs of tensors without
+/// negative values, and what their smaller noise lets weights give up.
+llvm::Error Search::tryUnsigned() {
+  const FormatTable signless = withoutSigns(best().formats);
+  auto index = measure("unsigned activations", signless);
+  if (index)
+    index = measure("unsigned activations, narrower weights",
+                    withNarrowerWeights(signless, narrowestWeights()));
+  return index.takeError();
+}
+
 llvm::Error Search::run() {
   progress.at(SearchStage::Uniform);
   if (llvm::Error error = sweepUniform())
@@ -557,7 +557,9 @@ llvm::Error Search::run() {
     return error;
   if (llvm::Error error = saveBytes())
     return error;
-  return useReserve();
+  if (llvm::Error error = useReserve())
+    return error;
+  return tryUnsigned();
 }
 
 } // namespace

@@ -101,6 +101,47 @@ findFormatGroups(const Evaluator &evaluator) {
   return groups;
 }
 
+numerics::FormatTable makeUniform(numerics::BlockFormat activations,
+                                  numerics::BlockFormat weights) {
+  numerics::FormatTable table;
+  table.activations = activations;
+  table.weights = weights;
+  return table;
+}
+
+std::string operandsText(numerics::BlockFormat activations,
+                         numerics::BlockFormat weights) {
+  return "activations " + numerics::toString(activations) + ", weights " +
+         numerics::toString(weights);
+}
+
+/// Calls fn(format) for the format of all activations, or of all weights, and
+/// for those of single nodes.
+static void forFormats(numerics::FormatTable &table, bool weights,
+                       llvm::function_ref<void(numerics::BlockFormat &)> fn) {
+  fn(weights ? table.weights : table.activations);
+  for (auto &[name, node] : table.nodes)
+    if (auto &own = weights ? node.weights : node.activations)
+      fn(*own);
+}
+
+numerics::FormatTable withoutSigns(numerics::FormatTable table) {
+  forFormats(table, /*weights=*/false, [](numerics::BlockFormat &format) {
+    format.dropsSigns = format.mantissa <= 9;
+    if (format.mantissa == 9)
+      --format.mantissa;
+  });
+  return table;
+}
+
+numerics::FormatTable withNarrowerWeights(numerics::FormatTable table,
+                                          int least) {
+  forFormats(table, /*weights=*/true, [&](numerics::BlockFormat &format) {
+    format.mantissa = std::max(format.mantissa - 1, least);
+  });
+  return table;
+}
+
 numerics::FormatTable makeTable(const numerics::FormatTable &base,
                                 llvm::ArrayRef<FormatGroup> groups,
                                 llvm::ArrayRef<numerics::BlockFormat> formats) {

@@ -26,6 +26,22 @@ inline double storedBits(const numerics::BlockFormat &format) {
   return format.mantissa + 8.0 / format.block;
 }
 
+/// One format for all activations, and one for all weights.
+numerics::FormatTable makeUniform(numerics::BlockFormat activations,
+                                  numerics::BlockFormat weights);
+
+/// What a candidate with two formats is called.
+std::string operandsText(numerics::BlockFormat activations,
+                         numerics::BlockFormat weights);
+
+/// The table with activations of at most 8 bits and a sign stored without
+/// signs where they can be; of 9 bits, in one byte instead of two.
+numerics::FormatTable withoutSigns(numerics::FormatTable table);
+
+/// The table with weights one bit narrower, down to `least` bits.
+numerics::FormatTable withNarrowerWeights(numerics::FormatTable table,
+                                          int least);
+
 /// One operand of one product.
 struct Slot {
   std::string node; ///< ONNX node name of the product.

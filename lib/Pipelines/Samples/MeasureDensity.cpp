@@ -28,7 +28,7 @@ void add(const container::TensorPlacement &placement,
   llvm::ArrayRef<int64_t> shape = placement.shape;
   const int64_t positions = std::accumulate(
       shape.begin() + 2, shape.end(), int64_t(1), std::multiplies<int64_t>());
-  const size_t bytes = placement.mantissa > 8 ? 2 : 1;
+  const size_t bytes = placement.elementBytes();
   counts.channels.resize(shape[1]);
   counts.perChannel += shape[0] * positions;
   const bool plane = shape.size() == 4;

@@ -48,9 +48,11 @@ namespace {
 constexpr double unbounded = HUGE_VAL;
 
 /// One mantissa of a dump.
-int32_t mantissaAt(const emulator::TensorDump &dump, unsigned mantissa,
+int32_t mantissaAt(const emulator::TensorDump &dump, bfp::BlockType type,
                    int64_t index) {
-  if (mantissa <= 8)
+  if (type.getIsUnsigned())
+    return dump.data[index];
+  if (type.getMantissaBytes() == 1)
     return static_cast<int8_t>(dump.data[index]);
   int16_t word;
   std::memcpy(&word, dump.data.data() + index * 2, 2);
@@ -67,8 +69,7 @@ LayerOperand decodeDump(const emulator::TensorDump &dump, bfp::BlockType type,
   operand.grid = numerics::powerOfTwo(dump.scaleExponent - range);
   operand.fetchError.resize(operand.values.size());
   for (int64_t i = 0, e = operand.values.size(); i < e; ++i) {
-    int32_t m =
-        numerics::fetchMantissa(mantissaAt(dump, type.getMantissa(), i), w);
+    int32_t m = numerics::fetchMantissa(mantissaAt(dump, type, i), w);
     if (m == 0)
       continue;
     int exponent = numerics::stepExponent(dump.exponents[blocks.of(i)], w);

@@ -28,6 +28,7 @@ static BlockFormat widest(const BlockFormat &a, const BlockFormat &b) {
   format.mantissa = std::max(a.mantissa, b.mantissa);
   format.block = blockRank(a.block) < blockRank(b.block) ? a.block : b.block;
   format.range = std::max(a.range, b.range);
+  format.dropsSigns = a.dropsSigns || b.dropsSigns;
   return format;
 }
 
@@ -40,6 +41,7 @@ size_t StoragePlan::root(size_t encoding) const {
 size_t StoragePlan::addEncoding(const BlockFormat &format) {
   parents.push_back(parents.size());
   chosen.push_back(format);
+  signless.push_back(true);
   return parents.size() - 1;
 }
 
@@ -49,7 +51,15 @@ void StoragePlan::join(size_t a, size_t b) {
   if (a == b)
     return;
   chosen[a] = widest(chosen[a], chosen[b]);
+  signless[a] = signless[a] && signless[b];
   parents[b] = a;
+}
+
+/// Encodings in which no value can be negative, where that was asked for.
+void StoragePlan::dropSigns() {
+  for (size_t i = 0; i < parents.size(); ++i)
+    if (root(i) == i && signless[i])
+      chosen[i] = chosen[i].withoutSigns();
 }
 
 BlockFormat StoragePlan::askedBy(OpOperand &use) {
@@ -65,13 +75,13 @@ BlockFormat StoragePlan::askedBy(OpOperand &use) {
 BlockType StoragePlan::getStoredType(Value value) const {
   const BlockFormat &format = chosen[root(stored.lookup(value))];
   return BlockType::get(context, format.mantissa, format.block, format.range,
-                        storedAxis.lookup(value));
+                        storedAxis.lookup(value), format.isUnsigned);
 }
 
 BlockType StoragePlan::getRequiredType(OpOperand &use) const {
   const BlockFormat &format = chosen[root(read.lookup(&use))];
   return BlockType::get(context, format.mantissa, format.block, format.range,
-                        *getRequiredAxis(use));
+                        *getRequiredAxis(use), format.isUnsigned);
 }
 
 FailureOr<std::string> StoragePlan::proveRanges(func::FuncOp function,

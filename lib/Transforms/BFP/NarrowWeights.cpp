@@ -135,7 +135,7 @@ void NarrowWeights::narrow(EncodeOp op) {
   ++numNarrowed;
   auto narrower =
       BlockType::get(&getContext(), type.getMantissa() - spare, type.getBlock(),
-                     type.getRange(), type.getAxis());
+                     type.getRange(), type.getAxis(), /*isUnsigned=*/false);
   op.getOutput().setType(
       cast<RankedTensorType>(op.getOutput().getType()).clone(narrower));
 }

@@ -84,6 +84,7 @@ StoragePlan::StoragePlan(func::FuncOp function, const AskedFormats &formats,
       visitValue(result);
   for (Value argument : body.getArguments())
     visitValue(argument);
+  dropSigns();
 }
 
 void StoragePlan::visitValue(Value value) {
@@ -110,6 +111,9 @@ void StoragePlan::visitValue(Value value) {
     else if (!isNew)
       join(entry->second, addEncoding(askedBy(use)));
   }
+  for (auto &[axis, encoding] : encodings)
+    if (axis.second || !nonNegative.holds(value))
+      signless[root(encoding)] = false;
   // A graph output keeps its type, and so does what a residual add is to read
   // as a float; products read an encoding next to it.
   Operation *op = value.getDefiningOp();
@@ -238,7 +242,7 @@ bool StoragePlan::canStoreEncoded(Operation *op, int64_t axis,
   if (format.block == numerics::BlockFormat::kTensor)
     return false;
   BlockType type = BlockType::get(context, format.mantissa, format.block,
-                                  format.range, axis);
+                                  format.range, axis, format.isUnsigned);
   if (isElementwise(op))
     return true;
   return llvm::TypeSwitch<Operation *, bool>(op)

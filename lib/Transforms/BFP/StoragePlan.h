@@ -7,6 +7,8 @@
 #ifndef ASHLAR_LIB_TRANSFORMS_BFP_STORAGEPLAN_H
 #define ASHLAR_LIB_TRANSFORMS_BFP_STORAGEPLAN_H
 
+#include "NonNegative.h"
+
 #include "ashlar/Numerics/Format.h"
 #include "dialects/BFP/BFPTypes.h"
 
@@ -68,6 +70,7 @@ private:
   size_t root(size_t encoding) const;
   size_t addEncoding(const numerics::BlockFormat &format);
   void join(size_t a, size_t b);
+  void dropSigns();
 
   mlir::MLIRContext *context;
   const AskedFormats &formats;
@@ -80,6 +83,8 @@ private:
   llvm::DenseMap<mlir::OpOperand *, size_t> read;
   std::vector<size_t> parents;
   std::vector<numerics::BlockFormat> chosen; ///< Valid at roots.
+  std::vector<bool> signless; ///< No value is negative; valid at roots.
+  NonNegative nonNegative;
 };
 
 /// The function of blocks that an operation on floats is, or nothing.

@@ -184,6 +184,11 @@ static LogicalResult verifyScale(Operation *op) {
     return op->emitError("expected an exponent, found '") << text << "'";
   if (op->getNumResults() != 1 || !isEncoded(op->getResult(0).getType()))
     return op->emitError("expected a scale policy on what encodes");
+  // What wraps may become negative.
+  if (getBlockType(op->getResult(0).getType()).getIsUnsigned() &&
+      policy->isStored() && policy->overflow == numerics::StoreOverflow::Wrap)
+    return op->emitError("overflow=wrap needs mantissas with signs, leave out "
+                         "unsigned=auto");
   return success();
 }
 

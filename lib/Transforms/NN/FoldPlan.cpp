@@ -185,7 +185,7 @@ static int64_t arrayCycles(const FoldConv &conv, const FoldAlternative &plan,
          divideUp(conv.outputs, machine.columns) * machine.passes;
 }
 
-static FoldAlternative plainPlan(const FoldConv &conv) {
+FoldAlternative plainAlternative(const FoldConv &conv) {
   FoldAlternative plan;
   plan.channels = conv.channels;
   plan.taps = llvm::product_of(conv.kernel);
@@ -200,8 +200,10 @@ static FoldAlternative packedPlan(const FoldConv &conv) {
 }
 
 /// Folded taps that hold one of the kernel's; the others are inserted zeros and
-/// are never issued.
+/// are never issued, unless only the run knows the kernel.
 static int64_t liveTaps(const FoldConv &conv, const StrideFold &fold) {
+  if (conv.computesKernel())
+    return fold.kernel;
   int64_t live = 0, last = -1;
   for (int64_t tap = 0; tap < conv.kernel.back(); ++tap) {
     int64_t folded =
@@ -323,9 +325,11 @@ static void addEnds(const FoldConv &conv, const FoldMachine &machine,
     plan.latency *= 2;
   }
   // The weights of one column tile: mantissas of a byte, cells, records.
-  plan.weights =
-      machine.dramCycles((plan.channels * tapsOf(conv, plan) + 16) *
-                         std::min(conv.outputs * plan.rows, machine.columns));
+  plan.weights = conv.computesKernel()
+                     ? kernelCycles(conv, plan, machine)
+                     : machine.dramCycles(
+                           (plan.channels * tapsOf(conv, plan) + 16) *
+                           std::min(conv.outputs * plan.rows, machine.columns));
   // The first sums are drained in pieces while the last stationary tile of
   // their group still streams.
   int64_t stationaryTiles =
@@ -344,7 +348,8 @@ static void addEnds(const FoldConv &conv, const FoldMachine &machine,
 static void addResults(const FoldConv &conv, const FoldMachine &machine,
                        FoldAlternative &plan) {
   int64_t most = 1;
-  if (conv.output.size() >= 2)
+  // Columns of several rows of results hold copies of the kernel.
+  if (conv.output.size() >= 2 && !conv.computesKernel())
     most = std::min({kMostRows, conv.output[conv.output.size() - 2],
                      machine.columns / conv.outputs});
   const FoldAlternative bare = plan;
@@ -464,7 +469,7 @@ foldAlternatives(const FoldConv &conv, const FoldMachine &machine, bool lanes) {
       candidates.push_back(widthPlan(conv, fold, rows));
     addCheapest(candidates);
   };
-  addCheapest(plainPlan(conv));
+  addCheapest(plainAlternative(conv));
   bool oneRow = llvm::product_of(llvm::ArrayRef(conv.kernel).drop_back()) == 1;
   int64_t stride = conv.strides.back();
   if (stride > 1 || lanes)

@@ -74,6 +74,13 @@ struct FoldMachine {
   }
 };
 
+/// Where the kernel is before the array reads it.
+enum class KernelSource {
+  Constant, ///< folded and encoded by the compiler,
+  Dram,     ///< a float tensor in DRAM, or
+  Chip      ///< one that the program computes
+};
+
 /// A convolution of one group. Shapes without batch and channels.
 struct FoldConv {
   int64_t batch = 1, channels = 1, outputs = 1;
@@ -83,7 +90,9 @@ struct FoldConv {
   bool inputIsFloat = true;
   /// The input lies in DRAM, else in the chip.
   bool inputInDram = true;
+  KernelSource kernelSource = KernelSource::Constant;
 
+  bool computesKernel() const { return kernelSource != KernelSource::Constant; }
   int64_t width() const { return input.back(); }
 };
 
@@ -151,7 +160,9 @@ struct FoldAlternative {
   int64_t copy = 0;   ///< of copies in the chip,
   int64_t read = 0;   ///< of DRAM
   int64_t copiedBytes = 0;
-  int64_t weights = 0; ///< cycles of DRAM before the array can start
+  /// Cycles of DRAM before the array can start; those in which a kernel that is
+  /// computed is laid into rows.
+  int64_t weights = 0;
   int64_t latency = 0; ///< cycles that nothing hides
   int64_t first = 0;   ///< array cycles before the drain can start
   int64_t last = 0;    ///< drain cycles after the array
@@ -239,6 +250,23 @@ int64_t transferCycles(machine::Transfer transfer, const FoldMachine &machine);
 /// open in lanes before they are encoded.
 int64_t clearCycles(const FoldAlternative &plan, int64_t rows, int64_t columns,
                     const FoldMachine &machine);
+
+/// Cycles in which a kernel that is computed at run time is read, laid into the
+/// rows of \p plan and encoded.
+int64_t kernelCycles(const FoldConv &conv, const FoldAlternative &plan,
+                     const FoldMachine &machine);
+
+/// Elements of the kernel in each partition of its channels.
+int64_t kernelElements(const FoldConv &conv, const FoldAlternative &plan,
+                       const FoldMachine &machine);
+
+/// True if the kernel is a constant, which streams through the ring of weights,
+/// or its mantissas, of up to two bytes, take at most half of a partition.
+bool kernelFits(const FoldConv &conv, const FoldAlternative &plan,
+                const FoldMachine &machine);
+
+/// The convolution as it is, without costs.
+FoldAlternative plainAlternative(const FoldConv &conv);
 
 /// All alternatives for a convolution; Plain comes first. `lanes` false: none
 /// uses row groups.

@@ -25,6 +25,10 @@ inline FoldConv foldConvOf(ConvOp op) {
   conv.pads = llvm::to_vector<6>(op.getPads());
   conv.inputIsFloat = !op.getX().getDefiningOp<ConvOp>();
   conv.inputInDram = llvm::isa<mlir::BlockArgument>(op.getX());
+  if (!isConstant(op.getW()))
+    conv.kernelSource = llvm::isa<mlir::BlockArgument>(op.getW())
+                            ? KernelSource::Dram
+                            : KernelSource::Chip;
   return conv;
 }
 

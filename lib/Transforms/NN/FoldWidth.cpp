@@ -222,12 +222,20 @@ struct FoldWidthPass : ashlar::nn::impl::FoldWidthBase<FoldWidthPass> {
 
   // Few channels, and several taps or columns that are passed over: the case
   // in which array rows idle.
-  static bool isCandidate(ConvOp op) {
+  bool isCandidate(ConvOp op) const {
     int64_t channels = shapeOf(op.getX())[1];
     bool few = channels < 8 || (channels < 16 && channels % 8 != 0);
-    return few && op.getGroup() == 1 && isConstant(op.getW()) &&
+    return (few || kernelOverflows(op)) && op.getGroup() == 1 &&
            (productOf(shapeOf(op.getW()).drop_front(2)) > 1 ||
             op.getStrides().back() > 1);
+  }
+
+  /// True if the kernel is computed, and as it is leaves the partitions of its
+  /// channels no room.
+  bool kernelOverflows(ConvOp op) const {
+    const FoldConv conv = foldConvOf(op);
+    return conv.computesKernel() &&
+           !kernelFits(conv, plainAlternative(conv), machine());
   }
 
   /// A decision on convolutions that a fold might be expected for.
@@ -242,7 +250,7 @@ struct FoldWidthPass : ashlar::nn::impl::FoldWidthBase<FoldWidthPass> {
       reason = fmt::format("{} groups: the columns of a step would mix "
                            "channels of different groups",
                            groups);
-    } else if (stride > 1 && isConstant(op.getW())) {
+    } else if (stride > 1) {
       reason = fmt::format(
           "{} channels fill their blocks: the array reads one of {} columns in "
           "place, without the taps of zeros that a fold adds",
@@ -314,9 +322,12 @@ struct FoldWidthPass : ashlar::nn::impl::FoldWidthBase<FoldWidthPass> {
     for (const FoldAlternative &plan : plans) {
       bool wanted = !forced || (plan.kind == FoldKind::Width &&
                                 plan.fold.phases == plan.fold.stride);
-      if (admits(plan) && wanted &&
-          (plan.total() < best->total() ||
-           (forced && best->kind == FoldKind::Plain)))
+      if (!kernelFits(conv, *best, target)
+              ? kernelElements(conv, plan, target) <
+                    kernelElements(conv, *best, target)
+              : admits(plan) && wanted && kernelFits(conv, plan, target) &&
+                    (plan.total() < best->total() ||
+                     (forced && best->kind == FoldKind::Plain)))
         best = &plan;
     }
     take(op, conv, plans, *best);

@@ -16,10 +16,6 @@
 
 namespace ashlar::nn {
 
-static int64_t divideUp(int64_t a, int64_t b) {
-  return llvm::divideCeilSigned(a, b);
-}
-
 /// Rows of the operand that the windows of two neighbouring rows of results
 /// share, if a load can fetch them once: along one axis other than W alone
 /// (`ashlar-npu-read-windows`). None otherwise.
@@ -56,14 +52,16 @@ static std::optional<int64_t> bandsThatFit(int64_t lines, int64_t columns,
                                            const FoldMachine &machine,
                                            const FoldAlternative &plan) {
   const int64_t row =
-      divideUp(columns, plan.lanes) *
-      (plan.lanes > 1 ? 1 : divideUp(plan.channels, machine.partitions));
+      llvm::divideCeilSigned(columns, plan.lanes) *
+      (plan.lanes > 1
+           ? 1
+           : llvm::divideCeilSigned(plan.channels, machine.partitions));
   const int64_t room =
       machine.partitionBytes - machine.partitionBytes / 8 - lines * row;
   const int64_t fit = room / (2 * row * kFloatBytes);
   if (fit < 1)
     return std::nullopt;
-  return divideUp(lines, fit);
+  return llvm::divideCeilSigned(lines, fit);
 }
 
 bool addWindowLoad(const FoldConv &conv, const FoldMachine &machine,
@@ -111,7 +109,7 @@ bool addWindowLoad(const FoldConv &conv, const FoldMachine &machine,
   const int64_t inputRows =
       llvm::product_of(llvm::ArrayRef(conv.input).drop_back());
   const int64_t again =
-      divideUp(read * *shared, std::max<int64_t>(inputRows, 1));
+      llvm::divideCeilSigned(read * *shared, std::max<int64_t>(inputRows, 1));
   plan.bands =
       std::max(*least, partition::bandsThatShare(plan.encode, again,
                                                  partition::kOverlapTiles));

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Convolutions whose weights are computed at run time as matrix products.
-// Input: conv without constant weights; output: im2col, matmul, data movement,
-// a sum for the bias. Assumption: constants are folded, so that what is not
-// constant now never will be.
+// Convolutions whose weights are computed at run time in the forms that later
+// phases know. Input: conv without constant weights; output: one conv of a
+// single group for each of its groups, and a sum for a bias that is computed,
+// too. Assumption: constants are folded, so that what is not constant now never
+// will be.
 
 #include "Rewrite.h"
 #include "ashlar/Transforms/NN/Passes.h"
-#include "llvm/ADT/STLExtras.h"
 
 namespace ashlar::nn {
 #define GEN_PASS_DEF_LOWERDYNAMICCONV
@@ -34,84 +34,69 @@ Value sliceAxis(OpBuilder &builder, Location loc, Value x, int64_t axis,
       starts, steps);
 }
 
-/// Writes one convolution as products, one per group.
-class ConvAsProducts {
+/// Writes one convolution as one per group.
+class DynamicConv {
 public:
-  explicit ConvAsProducts(ConvOp op)
-      : op(op), builder(op), loc(op.getLoc()),
-        kernel(shapeOf(op.getW()).drop_front(2)),
-        output(op.getType().getShape()) {}
+  explicit DynamicConv(ConvOp op)
+      : op(op), builder(op), loc(op.getLoc()), output(op.getType().getShape()) {
+  }
 
   Value build() {
     const int64_t groups = op.getGroup();
     const int64_t inputs = shapeOf(op.getX())[1] / groups;
     const int64_t outputs = output[1] / groups;
     SmallVector<Value> parts;
-    Value y;
-    for (int64_t g = 0; g < groups; ++g) {
-      y = product(sliceAxis(builder, loc, op.getX(), 1, g * inputs, inputs),
-                  sliceAxis(builder, loc, op.getW(), 0, g * outputs, outputs));
-      parts.push_back(y);
-    }
-    if (groups > 1) {
-      SmallVector<int64_t> shape(shapeOf(y));
-      shape[1] = output[1];
-      y = ConcatOp::create(
-          builder, loc, RankedTensorType::get(shape, elementType()), parts, 1);
-    }
-    y = makeReshape(builder, loc, y, output);
-    return op.getBias() ? addBias(builder, loc, y, op.getBias()) : y;
+    for (int64_t g = 0; g < groups; ++g)
+      parts.push_back(
+          conv(sliceAxis(builder, loc, op.getX(), 1, g * inputs, inputs),
+               sliceAxis(builder, loc, op.getW(), 0, g * outputs, outputs),
+               g * outputs));
+    Value y = groups == 1 ? parts.front()
+                          : ConcatOp::create(builder, loc, op.getType(), parts,
+                                             /*axis=*/1);
+    return addsBias() ? addBias(builder, loc, y, op.getBias()) : y;
   }
 
 private:
-  Type elementType() { return op.getType().getElementType(); }
+  /// The array's drain adds a bias that is constant.
+  bool addsBias() { return op.getBias() && !isConstant(op.getBias()); }
 
-  /// [N, C, ...] by [O, C, k...]: the windows of the input as columns.
-  Value product(Value x, Value w) {
-    const int64_t terms = shapeOf(x)[1] * llvm::product_of(kernel);
-    SmallVector<int64_t> windows(output);
-    windows[1] = terms;
-    x = Im2ColOp::create(
+  /// The group whose first output is `first`.
+  Value conv(Value x, Value w, int64_t first) {
+    SmallVector<int64_t> shape(output);
+    shape[1] = shapeOf(w)[0];
+    Value bias;
+    if (op.getBias() && !addsBias())
+      bias = sliceAxis(builder, loc, op.getBias(), 0, first, shape[1]);
+    return ConvOp::create(
         builder, loc,
-        RankedTensorType::get(windows, typeOf(x).getElementType()), x,
-        builder.getDenseI64ArrayAttr(kernel), op.getStridesAttr(),
-        op.getPadsAttr(), op.getDilationsAttr());
-    const int64_t positions = llvm::product_of(output.drop_front(2));
-    x = makeReshape(builder, loc, x, {output[0], terms, positions});
-    w = makeReshape(builder, loc, w, {shapeOf(w)[0], terms});
-    auto result = MatMulOp::create(
-        builder, loc,
-        RankedTensorType::get({output[0], shapeOf(w)[0], positions},
-                              elementType()),
-        w, x);
-    result->setAttr(
-        "ashlar.decision",
-        builder.getDictionaryAttr(
-            {builder.getNamedAttr("choice", builder.getStringAttr("pack-taps")),
-             builder.getNamedAttr(
-                 "reason",
-                 builder.getStringAttr(
-                     "the weights are computed: the machine maps the taps of "
-                     "both operands to array rows"))}));
-    return result;
+        RankedTensorType::get(shape, op.getType().getElementType()), x, w, bias,
+        op.getStridesAttr(), op.getPadsAttr(), op.getDilationsAttr(),
+        builder.getI64IntegerAttr(1));
   }
 
   ConvOp op;
   OpBuilder builder;
   Location loc;
-  ArrayRef<int64_t> kernel, output;
+  ArrayRef<int64_t> output;
 };
+
+/// The array loads the kernel of one group from its state buffer.
+bool needsRewrite(ConvOp op) {
+  return !isConstant(op.getW()) &&
+         (op.getGroup() != 1 || (op.getBias() && !isConstant(op.getBias())));
+}
 
 struct LowerDynamicConvPass
     : ashlar::nn::impl::LowerDynamicConvBase<LowerDynamicConvPass> {
   void runOnOperation() override {
     SmallVector<ConvOp> convs;
     getOperation().walk([&](ConvOp op) {
-      if (!isConstant(op.getW()))
+      if (needsRewrite(op))
         convs.push_back(op);
     });
     for (ConvOp op : convs) {
-      op.replaceAllUsesWith(ConvAsProducts(op).build());
+      op.replaceAllUsesWith(DynamicConv(op).build());
       op.erase();
       ++lowered;
     }

@@ -60,6 +60,13 @@ static LogicalResult checkStoredBytes(Operation *op) {
                            << *zero;
 }
 
+/// The array loads a computed operand from the state buffer: a matrix, or the
+/// kernel of one group, whose columns share their rows.
+static bool mayLoadComputed(Operation *op) {
+  auto conv = dyn_cast<PeConvOp>(op);
+  return isa<PeMatmulOp>(op) || (conv && conv.getGroup() == 1);
+}
+
 LogicalResult verifyWeights(Operation *op) {
   if (!analysis::isProduct(op))
     return success();
@@ -68,7 +75,7 @@ LogicalResult verifyWeights(Operation *op) {
   auto constant = dyn_cast_if_present<nn::ConstantOp>(
       encode && encode.getWeights() ? encode.getInput().getDefiningOp()
                                     : weights);
-  if (!constant && (!isa<PeMatmulOp>(op) || (encode && encode.getWeights())))
+  if (!constant && (!mayLoadComputed(op) || (encode && encode.getWeights())))
     return op->emitOpError() << "expects weights that are a constant or its "
                                 "encoding";
   if (constant && !nn::hasElements(constant.getValue()))

@@ -8,6 +8,16 @@ func.func private @block_mantissa(tensor<4x!bfp.block<mantissa = 2, block = 16, 
 
 // -----
 
+// expected-error@+1 {{expected 4 to 9 mantissa bits of which the sign is not stored, found 10}}
+func.func private @block_unsigned(tensor<4x!bfp.block<mantissa = 10, block = 16, range = 7, axis = 0, unsigned>>)
+
+// -----
+
+// expected-error@+1 {{expected 'unsigned'}}
+func.func private @block_keyword(tensor<4x!bfp.block<mantissa = 8, block = 16, range = 7, axis = 0, signed>>)
+
+// -----
+
 // expected-error@+1 {{expected a block of 8, 16, 32, 64, 'axis' or 'tensor', found 24}}
 func.func private @block_length(tensor<4x!bfp.block<mantissa = 8, block = 24, range = 7, axis = 0>>)
 

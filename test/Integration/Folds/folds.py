@@ -52,9 +52,12 @@ REFERENCE = os.path.join(common.ROOT, "test", "reference", "reference.py")
 MODES = ["auto", "off", "stride", "lane", "both"]
 
 
-def save_model(path, shape, layers, front=False, integers=False):
+def save_model(path, shape, layers, front=False, integers=False,
+               kernels="constants"):
     """A chain of convolutions: (outputs, kernel, strides, pads, dilations), and
-    the number of groups if there are several. With `integers` weights are small ones, and every layer is an output."""
+    the number of groups if there are several. With `integers` weights are small
+    ones, and every layer is an output. `kernels` are constants, graph "inputs"
+    w0, w1, ..., or "computed" from these by a function."""
     rng = np.random.default_rng(7)
     nodes, weights, value, channels = [], [], "x", shape[1]
     if front:
@@ -68,18 +71,24 @@ def save_model(path, shape, layers, front=False, integers=False):
                  rng.standard_normal(extents))
         weights.append(numpy_helper.from_array(array.astype(np.float32),
                                                f"w{i}"))
+        if kernels == "computed":
+            nodes.append(helper.make_node("Tanh", [f"w{i}"], [f"k{i}"],
+                                          name=f"kernel{i}"))
         nodes.append(helper.make_node(
-            "Conv", [value, f"w{i}"], [f"y{i}"], name=f"conv{i}",
+            "Conv", [value, f"k{i}" if kernels == "computed" else f"w{i}"],
+            [f"y{i}"], name=f"conv{i}",
             kernel_shape=kernel, strides=strides, pads=pads,
             dilations=dilations, group=groups))
         value, channels = f"y{i}", outputs
     graph = helper.make_graph(
         nodes, "fold",
-        [helper.make_tensor_value_info("x", TensorProto.FLOAT, shape)],
+        [helper.make_tensor_value_info("x", TensorProto.FLOAT, shape)] +
+        [helper.make_tensor_value_info(w.name, TensorProto.FLOAT, w.dims)
+         for w in weights if kernels != "constants"],
         [helper.make_tensor_value_info(name, TensorProto.FLOAT, None)
          for name in ([f"y{i}" for i in range(len(layers))] if integers
                       else [value])],
-        weights)
+        weights if kernels == "constants" else [])
     model = helper.make_model(graph,
                               opset_imports=[helper.make_opsetid("", 13)])
     model.ir_version = 8
@@ -144,13 +153,16 @@ def check_random(seed, folder):
     return done.returncode != 0
 
 
-def compare_bits(model, shape, seed, folder, *options):
-    """The numpy reference against all planned tensors of a run."""
+def compare_bits(model, shape, seed, folder, *options, kernels=None):
+    """The numpy reference against all planned tensors of a run. `kernels` are
+    the shapes of inputs besides x."""
     binary, inputs, plan, dump = (
         os.path.join(folder, name) for name in
         ("model.ash", "in.npz", f"plan{seed}", f"dump{seed}"))
-    sample = np.random.default_rng(seed).standard_normal(shape)
-    np.savez(inputs, x=sample.astype(np.float32))
+    rng = np.random.default_rng(seed)
+    np.savez(inputs, **{name: rng.standard_normal(extents).astype(np.float32)
+                        for name, extents in
+                        {"x": shape, **(kernels or {})}.items()})
     common.run_tool("ashlarc", model, "-o", binary, f"--dump-plan={plan}",
                     f"--report={os.path.join(folder, 'compiled.json')}",
                     *options)

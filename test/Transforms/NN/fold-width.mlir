@@ -64,8 +64,8 @@ func.func @audio(%arg0: tensor<1x1x16000xf32>) -> tensor<1x64x3199xf32> {
 
 // -----
 
-// Groups are declined; eight channels, one tap and computed weights are not
-// considered; on an array of two rows without row groups nothing is gained.
+// Groups are declined; eight channels and one tap are not considered; on an
+// array of two rows without row groups nothing is gained.
 // CHECK-LABEL: func.func @candidates
 // CHECK: nn.im2col
 // CHECK-NOT: nn.im2col
@@ -76,7 +76,7 @@ func.func @audio(%arg0: tensor<1x1x16000xf32>) -> tensor<1x64x3199xf32> {
 // TINY-SAME: choice = "plain"
 // TINY: group = 2
 // TINY-NOT: ashlar.decision
-func.func @candidates(%arg0: tensor<1x2x4xf32>, %arg1: tensor<1x8x4xf32>, %arg2: tensor<2x2x2xf32>) -> (tensor<1x2x3xf32>, tensor<1x2x3xf32>, tensor<1x2x3xf32>, tensor<1x2x4xf32>, tensor<1x2x3xf32>) {
+func.func @candidates(%arg0: tensor<1x2x4xf32>, %arg1: tensor<1x8x4xf32>) -> (tensor<1x2x3xf32>, tensor<1x2x3xf32>, tensor<1x2x3xf32>, tensor<1x2x4xf32>) {
   %w = nn.constant dense<1.0> : tensor<2x2x2xf32>
   %0 = nn.conv %arg0, %w {strides = array<i64: 1>, pads = array<i64: 0, 0>, dilations = array<i64: 1>} : (tensor<1x2x4xf32>, tensor<2x2x2xf32>) -> tensor<1x2x3xf32>
   %g = nn.constant dense<1.0> : tensor<2x1x2xf32>
@@ -85,8 +85,7 @@ func.func @candidates(%arg0: tensor<1x2x4xf32>, %arg1: tensor<1x8x4xf32>, %arg2:
   %2 = nn.conv %arg1, %e {strides = array<i64: 1>, pads = array<i64: 0, 0>, dilations = array<i64: 1>} : (tensor<1x8x4xf32>, tensor<2x8x2xf32>) -> tensor<1x2x3xf32>
   %o = nn.constant dense<1.0> : tensor<2x2x1xf32>
   %3 = nn.conv %arg0, %o {strides = array<i64: 1>, pads = array<i64: 0, 0>, dilations = array<i64: 1>} : (tensor<1x2x4xf32>, tensor<2x2x1xf32>) -> tensor<1x2x4xf32>
-  %4 = nn.conv %arg0, %arg2 {strides = array<i64: 1>, pads = array<i64: 0, 0>, dilations = array<i64: 1>} : (tensor<1x2x4xf32>, tensor<2x2x2xf32>) -> tensor<1x2x3xf32>
-  return %0, %1, %2, %3, %4 : tensor<1x2x3xf32>, tensor<1x2x3xf32>, tensor<1x2x3xf32>, tensor<1x2x4xf32>, tensor<1x2x3xf32>
+  return %0, %1, %2, %3 : tensor<1x2x3xf32>, tensor<1x2x3xf32>, tensor<1x2x3xf32>, tensor<1x2x4xf32>
 }
 
 // -----
@@ -125,4 +124,30 @@ func.func @phase(%arg0: tensor<1x7x64x64xf32>) -> tensor<1x64x32x32xf32> {
   %w = nn.constant dense<1.0> : tensor<64x7x3x3xf32>
   %0 = nn.conv %x, %w {strides = array<i64: 2, 2>, pads = array<i64: 1, 4, 1, 4>, dilations = array<i64: 1, 4>} : (tensor<1x7x64x64xf32>, tensor<64x7x3x3xf32>) -> tensor<1x64x32x32xf32>
   return %0 : tensor<1x64x32x32xf32>
+}
+
+// -----
+
+// The kernel is computed: it is padded, and the phases of a step become
+// channels, by data movement.
+// CHECK-LABEL: func.func @computed
+// CHECK-DAG: nn.im2col %arg0
+// CHECK-DAG: nn.pad %arg1
+// CHECK-DAG: nn.transpose
+// CHECK: nn.conv {{.*}}choice = "{{(rows-and-)?}}stride-fold"
+// TINY-LABEL: func.func @computed
+func.func @computed(%arg0: tensor<1x3x64x64xf32>, %arg1: tensor<32x3x7x7xf32>) -> tensor<1x32x32x32xf32> {
+  %0 = nn.conv %arg0, %arg1 {strides = array<i64: 2, 2>, pads = array<i64: 3, 3, 3, 3>, dilations = array<i64: 1, 1>} : (tensor<1x3x64x64xf32>, tensor<32x3x7x7xf32>) -> tensor<1x32x32x32xf32>
+  return %0 : tensor<1x32x32x32xf32>
+}
+
+// -----
+
+// As it is, the kernel would fill its partitions: the taps become channels.
+// CHECK-LABEL: func.func @large
+// CHECK: nn.conv {{.*}}choice = "pack-taps"
+// TINY-LABEL: func.func @large
+func.func @large(%arg0: tensor<1x16x40x40xf32>, %arg1: tensor<64x16x25x25xf32>) -> tensor<1x64x16x16xf32> {
+  %0 = nn.conv %arg0, %arg1 {strides = array<i64: 1, 1>, pads = array<i64: 0, 0, 0, 0>, dilations = array<i64: 1, 1>} : (tensor<1x16x40x40xf32>, tensor<64x16x25x25xf32>) -> tensor<1x64x16x16xf32>
+  return %0 : tensor<1x64x16x16xf32>
 }

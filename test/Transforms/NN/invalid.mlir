@@ -30,8 +30,8 @@ func.func @empty(%arg0: tensor<4x0xf32>) -> tensor<4xf32> {
 
 // -----
 
-func.func @conv_weights(%arg0: tensor<1x1x4xf32>, %w: tensor<1x1x1xf32>) -> tensor<1x1x4xf32> {
-  // expected-error @below {{'nn.conv' op has weights that are computed at run time; they must be constant}}
-  %0 = nn.conv %arg0, %w {strides = array<i64: 1>, pads = array<i64: 0, 0>, dilations = array<i64: 1>} : (tensor<1x1x4xf32>, tensor<1x1x1xf32>) -> tensor<1x1x4xf32>
-  return %0 : tensor<1x1x4xf32>
+func.func @conv_weights(%arg0: tensor<1x2x4xf32>, %w: tensor<2x1x1xf32>) -> tensor<1x2x4xf32> {
+  // expected-error @below {{'nn.conv' op has 2 groups of weights that are computed at run time, expected a convolution per group}}
+  %0 = nn.conv %arg0, %w {group = 2 : i64, strides = array<i64: 1>, pads = array<i64: 0, 0>, dilations = array<i64: 1>} : (tensor<1x2x4xf32>, tensor<2x1x1xf32>) -> tensor<1x2x4xf32>
+  return %0 : tensor<1x2x4xf32>
 }

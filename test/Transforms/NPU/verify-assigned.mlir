@@ -15,9 +15,9 @@ func.func @main(%x: tensor<8x16xf32>) -> tensor<8x16xf32> {
 // -----
 
 module attributes {npu.target = #npu.target<"small", xm_group = 4, sb = {partitions = 8, bytes_per_partition = 4096}, pe = {rows = 8, columns = 4}, act = {lanes = 4}>} {
-func.func @main(%x: tensor<1x4x2x2xi8>, %w: tensor<4x4x1x1xi8>) -> tensor<1x4x2x2xi32> {
+func.func @main(%x: tensor<1x4x2x2xi8>, %w: tensor<4x2x1x1xi8>) -> tensor<1x4x2x2xi32> {
   // expected-error@+1 {{expects weights that are a constant or its encoding}}
-  %0 = npu.pe.conv(%x, %w) {layout = #npu.layout<axis = 1>, strides = array<i64: 1, 1>, pads = array<i64: 0, 0, 0, 0>, dilations = array<i64: 1, 1>, group = 1 : i64, quant = #npu.quant<x_zero = 0, w_zero = 0>, function = "copy", alpha = 0.0 : f32, beta = 0.0 : f32} : (tensor<1x4x2x2xi8>, tensor<4x4x1x1xi8>) -> tensor<1x4x2x2xi32>
+  %0 = npu.pe.conv(%x, %w) {layout = #npu.layout<axis = 1>, strides = array<i64: 1, 1>, pads = array<i64: 0, 0, 0, 0>, dilations = array<i64: 1, 1>, group = 2 : i64, quant = #npu.quant<x_zero = 0, w_zero = 0>, function = "copy", alpha = 0.0 : f32, beta = 0.0 : f32} : (tensor<1x4x2x2xi8>, tensor<4x2x1x1xi8>) -> tensor<1x4x2x2xi32>
   return %0 : tensor<1x4x2x2xi32>
 }
 }

@@ -19,7 +19,7 @@ protected:
   Geometry() { context.loadDialect<BFPDialect>(); }
 
   BlockType make(int64_t block, int64_t axis) {
-    return BlockType::get(&context, 8, block, 7, axis);
+    return BlockType::get(&context, 8, block, 7, axis, /*isUnsigned=*/false);
   }
 
   mlir::MLIRContext context;
@@ -46,7 +46,9 @@ TEST_F(Geometry, ExponentShape) {
 
 TEST_F(Geometry, Bytes) {
   EXPECT_EQ(make(16, 0).getMantissaBytes(), 1u);
-  EXPECT_EQ(BlockType::get(&context, 9, 16, 7, 0).getMantissaBytes(), 2u);
+  EXPECT_EQ(BlockType::get(&context, 9, 16, 7, 0, false).getMantissaBytes(),
+            2u);
+  EXPECT_EQ(BlockType::get(&context, 9, 16, 7, 0, true).getMantissaBytes(), 1u);
   EXPECT_EQ(make(16, 0).getExponentOffset(), 6);
 }
 

@@ -207,6 +207,11 @@ struct WeightNeeds {
 WeightNeeds weightNeeds(mlir::Operation *op,
                         const machine::Description &machine, int64_t limit);
 
+/// Bytes per partition for the records of columns that run on the sparse
+/// cluster at a time, as memory planning has decided for `op`; 0: for those of
+/// all.
+int64_t recordRoom(mlir::Operation *op, const machine::Description &machine);
+
 /// Bytes per partition that `op` needs of the weight ring at a time: those of
 /// its largest chunk; 0 for operations that stream no weights.
 int64_t largestChunk(mlir::Operation *op, const machine::Description &machine);

@@ -31,9 +31,9 @@ struct StorageType {
   int64_t bytes() const {
     return encoded ? format.mantissaBytes() : support::byteSize(plain);
   }
-  /// Bits of a mantissa, sign included, or of an integer.
+  /// Bits of a mantissa as stored, or of an integer.
   int storedBits() const {
-    return encoded ? format.mantissa : static_cast<int>(8 * bytes());
+    return encoded ? format.storedBits() : static_cast<int>(8 * bytes());
   }
   /// Bits of an element that pass through the array's multipliers, if encoded
   /// or an integer: the sign of a mantissa is that of its highest digit
@@ -41,7 +41,8 @@ struct StorageType {
   int digitBits() const { return encoded ? format.mantissa - 1 : storedBits(); }
   /// Instruction field value (isa::ElemType).
   unsigned isaType() const {
-    return encoded ? 13 : static_cast<unsigned>(plain);
+    const unsigned block = format.isUnsigned ? 14 : 13;
+    return encoded ? block : static_cast<unsigned>(plain);
   }
   /// A plain floating-point type.
   bool isFloat() const {

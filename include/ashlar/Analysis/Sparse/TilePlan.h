@@ -145,6 +145,9 @@ struct TileProblem {
   /// Sums start from the bias, which weight memory holds next to the streams.
   bool biasInSums = false;
   HandOver handOver = HandOver::Off;
+  /// Bytes per partition for the records of a wave, which are read again for
+  /// every tile then; 0: those of all columns stay.
+  int64_t recordRoom = 0;
   /// The result at a place of a column.
   int64_t outputAt(int64_t place) const {
     return order.empty() ? place : order[place];

@@ -34,10 +34,16 @@ def FoldWidth : NNPass<"ashlar-nn-fold-width"> {
     longest, then the longer of array and drain, plus what does not overlap at
     the ends.
 
-    Candidates are convolutions of group 1 with constant weights, more than one
-    tap or a W stride, and either fewer than 8 channels, or fewer than 16 that
-    are no multiple of 8. Grouped and depthwise convolutions, and strided ones
-    of more channels, stay as they are and get a decision that says why.
+    Candidates are convolutions of group 1 with more than one tap or a W stride,
+    and either fewer than 8 channels, or fewer than 16 that are no multiple of 8.
+    Grouped and depthwise convolutions, and strided ones of more channels, stay
+    as they are and get a decision that says why.
+
+    A kernel that is computed at run time is folded by the same data movement,
+    inside the chip. Its cost counts the cycles in which it is read, moved and
+    encoded, and its zero taps, which only the run knows to be zeros. Where its
+    taps would fill more than half of the partitions of its channels, they become
+    channels instead, however many channels there are.
 
     The attribute `ashlar.decision` of the convolution records the choice, the
     reason with the useful share of the array by cause, and the cycles of all

@@ -60,16 +60,17 @@ def LowerConvTranspose : NNPass<"ashlar-nn-lower-conv-transpose"> {
 }
 
 def LowerDynamicConv : NNPass<"ashlar-nn-lower-dynamic-conv"> {
-  let summary = "rewrite convolutions with run-time weights as matmuls";
+  let summary = "split convolutions with run-time weights into their groups";
   let description = [{
-    A convolution whose weights are known only at run time becomes an im2col and
-    a matmul of two computed operands. Each group has its own matmul, and the
-    results are joined along the channels. The machine maps the taps to array
-    rows and encodes both operands. The bias becomes an addition. Runs after
-    constants are folded.
+    The array loads a kernel that is known only at run time from the state
+    buffer, where the channels of all its outputs lie in the same partitions. So
+    a convolution of several groups becomes one per group, whose results are
+    joined along the channels. A bias that is computed, too, becomes an
+    addition. `ashlar-nn-fold-width` chooses how the taps are mapped to array
+    rows. Runs after constants are folded.
   }];
   let statistics = [
-    Statistic<"lowered", "lowered", "convolutions that became products">
+    Statistic<"lowered", "lowered", "convolutions that were rewritten">
   ];
 }
 

@@ -260,7 +260,7 @@ void MovingWeightsEmitter::emitLoad(const StationaryTile &stationary,
                 stationary.tap * tapStride + first * positionStride;
   load.cols = count;
   load.colStride = static_cast<int32_t>(positionStride);
-  load.type = isa::ElemType::Bfp;
+  load.type = static_cast<isa::ElemType>(type.isaType());
   load.mantissa = type.format.mantissa;
   load.range = type.format.range;
   load.xr = generator.scaleRegister(tile.op->getOperand(0));
@@ -278,7 +278,7 @@ void MovingWeightsEmitter::emitMatmul(const ColumnTile &chunk, size_t index,
   matmul.cols = count;
   matmul.offset = static_cast<int32_t>(
       place.tiles + static_cast<int64_t>(index) * place.tilePitch);
-  matmul.type = isa::ElemType::Bfp;
+  matmul.type = static_cast<isa::ElemType>(type.isaType());
   matmul.mantissa = type.format.mantissa;
   matmul.range = type.format.range;
   matmul.xr = 0;
@@ -364,7 +364,7 @@ void MovingWeightsEmitter::turnBlocks() {
     load.offset = transposed.base + first * transposed.strides[1];
     load.cols = size;
     load.colStride = static_cast<int32_t>(transposed.strides[1]);
-    load.type = isa::ElemType::Bfp;
+    load.type = static_cast<isa::ElemType>(transposed.type.isaType());
     load.mantissa = transposed.type.format.mantissa;
     load.mode = isa::OperandMode::Select;
     load.orientation = isa::Orientation::F;
@@ -379,7 +379,7 @@ void MovingWeightsEmitter::turnBlocks() {
     drain.psumStride1 = static_cast<int32_t>(count[2]);
     drain.psumStride0 = static_cast<int32_t>(count[1] * count[2]);
     drain.mode = isa::DrainMode::Raw64;
-    drain.dstType = isa::ElemType::Bfp;
+    drain.dstType = static_cast<isa::ElemType>(transposed.type.isaType());
     drain.dstMantissa = transposed.type.format.mantissa;
     drain.dstPart = position % partitions;
     drain.dstOffset = y.base + position / partitions * y.tileStride;

@@ -240,8 +240,9 @@ void ProductEmitter::emitLoad(const ColumnTile &column, size_t index,
     int64_t partitions = machine.sb.partitions;
     load.part = position % partitions;
     load.offset = view.base + position / partitions * view.tileStride +
-                  (column.firstOutput - firstOutput) * view.strides.back();
-    load.colStride = static_cast<int32_t>(view.strides.back());
+                  (column.firstOutput - firstOutput) * geometry->columnStride +
+                  geometry->tapOffset(stationary.tap);
+    load.colStride = static_cast<int32_t>(geometry->columnStride);
     load.xr = generator.scaleRegister(tile.op->getOperand(1));
   } else {
     // Streamed weights lie in the first partitions, wherever the other operand

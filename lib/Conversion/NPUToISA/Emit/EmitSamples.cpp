@@ -86,7 +86,8 @@ void Sampler::sample(const View &view) {
                       stat.channels = loop.channels;
                       stat.n0 = loop.count[0], stat.n1 = loop.count[1],
                       stat.n2 = loop.count[2];
-                      stat.type = isa::ElemType::Bfp;
+                      stat.type = scale.format.isUnsigned ? isa::ElemType::Ubfp
+                                                          : isa::ElemType::Bfp;
                       stat.mantissa = scale.format.mantissa;
                       stat.part = address.part;
                       stat.offset = address.offset;

@@ -185,7 +185,7 @@ void TileTables::emitCount() {
   const analysis::StorageType x = analysis::storageOf(tile.op->getOperand(0));
   isa::TccNnz count{};
   map.setSource(count, 0);
-  count.type = isa::ElemType::Bfp;
+  count.type = static_cast<isa::ElemType>(x.isaType());
   count.mantissa = x.format.mantissa;
   count.channels = program.problem.channels;
   count.clear = true;

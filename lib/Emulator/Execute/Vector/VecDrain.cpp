@@ -5,6 +5,7 @@
 
 #include "../Drain.h"
 #include "WindowAxis.h"
+#include "ashlar/Isa/ElementBytes.h"
 #include "ashlar/Isa/PooledDrain.h"
 #include "ashlar/Numerics/Encode.h"
 
@@ -52,8 +53,11 @@ void PooledDrain::evaluate(const Drain &drain) {
                      out[k] = numerics::fromSigned(row[k]);
                  }
                });
-  if (op.srcType == ElemType::Bfp)
+  if (isa::isBlock(op.srcType))
     op.srcMantissa <= 8 ? roundBlocks<int8_t>() : roundBlocks<int16_t>();
+  if (op.srcType == ElemType::Ubfp)
+    for (float &value : values)
+      value = value < 0.0f ? 0.0f : value;
 }
 
 /// Blocks of lanes at each entry, encoded and decoded.

@@ -4,6 +4,7 @@
 
 #include "../Engine.h"
 #include "../TensorRows.h"
+#include "ashlar/Isa/ElementBytes.h"
 #include <algorithm>
 #include <cstring>
 
@@ -39,7 +40,7 @@ struct Map {
   /// A copy between equal plain types moves bits: NaN payloads survive.
   bool isMovement() const {
     return !hasSteps() && op.op == isa::Function::Copy &&
-           op.aType == op.dstType && op.dstType != ElemType::Bfp;
+           op.aType == op.dstType && !isa::isBlock(op.dstType);
   }
 
   bool hasTensorB() const { return isBinary() && op.bMode == BMode::Tensor; }
@@ -61,7 +62,7 @@ struct Map {
       return op.aType == type || op.dstType == type ||
              (hasTensorB() && op.bType == type);
     };
-    return any(ElemType::F64) && !any(ElemType::Bfp);
+    return any(ElemType::F64) && !any(ElemType::Bfp) && !any(ElemType::Ubfp);
   }
 
   void floatRow(uint64_t channel, uint64_t k0, uint64_t k1, float *out) const {

@@ -5,6 +5,7 @@
 #include "../Engine.h"
 #include "../TensorRows.h"
 #include "WindowAxis.h"
+#include "ashlar/Isa/ElementBytes.h"
 #include "llvm/ADT/SmallVector.h"
 #include <algorithm>
 
@@ -76,7 +77,7 @@ struct Pool {
   /// equal numbers leaves no trace, as the sign of a zero would, and where
   /// windows share no line.
   bool takesColumns() const {
-    return op.kind == PoolKind::Max && op.srcType == isa::ElemType::Bfp &&
+    return op.kind == PoolKind::Max && isa::isBlock(op.srcType) &&
            h.kernel * d.kernel > 1 && h.isDisjoint() && d.isDisjoint();
   }
 

@@ -353,7 +353,11 @@ DictionaryAttr Planner::weightDecision(const OpPlan &plan) const {
       : outputs ? "weights are read once for all positions of some outputs"
                 : "operands and weights are read less often than with the "
                   "outputs outside";
-  if (plan.weights.cut)
+  if (plan.weights.cut && !plan.weights.streams)
+    reason += fmt::format("; records of at most {} bytes of a partition come "
+                          "with the columns that the units run",
+                          plan.weights.chunk);
+  else if (plan.weights.cut)
     reason += fmt::format("; columns come in parts of at most {} bytes of a "
                           "partition, whose sums wait in PSUM",
                           chunkLimit);
