@@ -484,7 +484,7 @@ foldAlternatives(const FoldConv &conv, const FoldMachine &machine, bool lanes) {
 }
 
 int64_t resultCycles(const FoldConv &conv, const FoldMachine &machine) {
-  FoldAlternative plan = plainPlan(conv);
+  FoldAlternative plan = plainAlternative(conv);
   addResults(conv, machine, plan);
   return std::max(plan.array, plan.drain);
 }

@@ -273,8 +273,8 @@ FoldAlternative plainAlternative(const FoldConv &conv);
 llvm::SmallVector<FoldAlternative, 4>
 foldAlternatives(const FoldConv &conv, const FoldMachine &machine, bool lanes);
 
-/// Cycles of the busier of array and drain for the convolution as it is, next to
-/// others, with the rows of results side by side that end first.
+/// Cycles of the busier of array and drain for the convolution as it is, next
+/// to others, with the rows of results side by side that end first.
 int64_t resultCycles(const FoldConv &conv, const FoldMachine &machine);
 
 /// Cycles that the convolution takes at least as it is, on the sparse cluster:

@@ -212,6 +212,6 @@ TEST_F(StationaryPlanTest, ColumnsAreNarrowerWhereATileDoesNotFitAChunk) {
   p.outputUnit = 16;
   for (const ColumnTile &column : planStationary(p, machine)) {
     EXPECT_EQ(column.cols % 16, 0);
-    EXPECT_LE(chunkBytes({0, column.cols, 16, {StationaryTile()}}, 1), 128);
+    EXPECT_LE(chunkBytes({0, column.cols, 16, {StationaryTile()}, {}}, 1), 128);
   }
 }
