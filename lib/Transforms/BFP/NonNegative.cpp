@@ -6,6 +6,7 @@
 
 #include "dialects/BFP/BFPOps.h"
 #include "dialects/NN/NNOps.h"
+#include "mlir/IR/TypeUtilities.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/TypeSwitch.h"
 
@@ -13,10 +14,13 @@ using namespace mlir;
 
 namespace ashlar::bfp {
 
-/// True if no result of the function is below zero.
-static bool isNonNegative(StringRef function, const APFloat &alpha) {
+/// True if no result of the function is below zero. A clip of bounds in the
+/// wrong order gives its upper one.
+static bool isNonNegative(StringRef function, const APFloat &alpha,
+                          const APFloat &beta) {
   if (function == "clip")
-    return !alpha.isNegative() && !alpha.isNaN();
+    return !alpha.isNegative() && !alpha.isNaN() && !beta.isNegative() &&
+           !beta.isNaN();
   return llvm::is_contained(
       {"relu", "sigmoid", "abs", "exp", "sqrt", "softplus", "hardSigmoid"},
       function);
@@ -30,11 +34,12 @@ bool NonNegative::all(Operation *op) {
 bool NonNegative::follows(Operation *op) {
   return llvm::TypeSwitch<Operation *, bool>(op)
       .Case<ConvOp, MatmulOp>([](auto product) {
-        return isNonNegative(product.getFunction(), product.getAlpha());
+        return isNonNegative(product.getFunction(), product.getAlpha(),
+                             product.getBeta());
       })
       .Case([](nn::UnaryOp unary) {
         return isNonNegative(nn::stringifyUnaryFunction(unary.getFunction()),
-                             unary.getAlpha());
+                             unary.getAlpha(), unary.getBeta());
       })
       .Case<nn::SoftmaxOp>([](auto) { return true; })
       .Case([&](nn::ReduceOp reduce) {
@@ -55,7 +60,9 @@ bool NonNegative::holds(Value value) {
   if (!isNew)
     return entry->second;
   Operation *op = value.getDefiningOp();
-  const bool result = op && follows(op);
+  // Integers wrap around.
+  const bool isFloat = isa<FloatType>(getElementTypeOrSelf(value));
+  const bool result = isFloat && op && follows(op);
   known[value] = result;
   return result;
 }

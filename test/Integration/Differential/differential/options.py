@@ -24,6 +24,8 @@ def pick(rng, items):
 def any_format(rng):
     width = pick(rng, [3, 4, 5, 6, 7, 8, 8, 9, 10, 12, 14, 15, 16, 16])
     text = f"w={width},block={pick(rng, BLOCKS)},range={pick(rng, [0, 1, 3, 7, 7, 15])}"
+    if width <= 8 and rng.random() < 0.4:
+        text += ",unsigned=auto"
     return text, width
 
 
