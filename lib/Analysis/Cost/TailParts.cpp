@@ -42,6 +42,38 @@ bool mayPart(const View &view, const View &result) {
           (view.type.format.block > 0 && view.type.blockAxis == view.axis));
 }
 
+/// Bytes of a partition between the first element of a view and its end.
+int64_t spanOf(const View &view, const machine::Description &machine) {
+  const auto partitions = static_cast<int64_t>(machine.sb.partitions);
+  const int64_t tiles = llvm::divideCeilSigned(view.channels(), partitions);
+  int64_t span = view.type.bytes() + (tiles - 1) * view.tileStride;
+  for (int64_t i = 0; i < view.rank(); ++i)
+    if (!view.isAcross(i))
+      span += (view.shape[i] - 1) * view.strides[i];
+  return span;
+}
+
+/// True if the parts of two views would lie in the same bytes. A result may
+/// take the place of an operand, position by position.
+bool partsCollide(const View &a, const View &b, bool isResult,
+                  const machine::Description &machine) {
+  const bool overlaps = a.base < b.base + spanOf(b, machine) &&
+                        b.base < a.base + spanOf(a, machine);
+  return overlaps && !(isResult ? a.base == b.base : isSamePlace(a, b));
+}
+
+bool anyCollide(llvm::ArrayRef<View> operands, const View &result,
+                const machine::Description &machine) {
+  for (auto [i, view] : llvm::enumerate(operands)) {
+    if (partsCollide(view, result, /*isResult=*/true, machine))
+      return true;
+    for (const View &other : operands.take_front(i))
+      if (partsCollide(view, other, /*isResult=*/false, machine))
+        return true;
+  }
+  return false;
+}
+
 /// Cycles of copying `positions` positions of the channels of each part but the
 /// first.
 int64_t partCopies(const View &view, const TailParts &tail,
@@ -56,6 +88,11 @@ int64_t partCopies(const View &view, const TailParts &tail,
 }
 
 } // namespace
+
+bool isSamePlace(const View &a, const View &b) {
+  return a.base == b.base && a.axis == b.axis && a.shape == b.shape &&
+         a.strides == b.strides && a.tileStride == b.tileStride;
+}
 
 View positionsOf(const View &view, int64_t first, int64_t count, int64_t part) {
   View line = view;
@@ -85,7 +122,8 @@ std::optional<TailParts> tailParts(llvm::ArrayRef<View> operands,
   if (result.rank() < 2 || result.axis < 0 || tail.channels == 0 ||
       tail.channels % group != 0 || !mayPart(result, result) ||
       !llvm::all_of(
-          operands, [&](const View &view) { return mayPart(view, result); }))
+          operands, [&](const View &view) { return mayPart(view, result); }) ||
+      anyCollide(operands, result, machine))
     return std::nullopt;
   // A block that the channels do not fill has no others in a part either.
   if (result.type.encoded) {
@@ -111,8 +149,11 @@ std::optional<TailParts> tailParts(llvm::ArrayRef<View> operands,
                         cyclesOf(tail.across(), tail.count);
   // Operands are copied while the vector unit works on the tiles before.
   int64_t copied = 0;
-  for (const View &view : operands)
-    copied += partCopies(view, tail, machine);
+  for (auto [i, view] : llvm::enumerate(operands))
+    if (llvm::none_of(operands.take_front(i), [&](const View &other) {
+          return isSamePlace(view, other);
+        }))
+      copied += partCopies(view, tail, machine);
   copied = std::max<int64_t>(copied - cyclesOf(tail.first, tail.positions), 0) +
            partCopies(result, tail, machine);
   const auto latencies =

@@ -30,11 +30,15 @@ struct TailParts {
 };
 
 /// The parts in which a map over operands like `result` is computed: nothing if
-/// its lanes are full, or copying the parts takes longer than what they save.
+/// its lanes are full, if views overlap without being the same one, or if
+/// copying the parts takes longer than what they save.
 std::optional<TailParts> tailParts(llvm::ArrayRef<View> operands,
                                    const View &result, machine::VecCost cost,
                                    machine::VecStore store,
                                    const machine::Description &machine);
+
+/// True if both views name the same elements of a buffer in the same order.
+bool isSamePlace(const View &a, const View &b);
 
 /// Positions [first, first + count) of channels of a view, which lie without
 /// gaps (tailParts()), from partition `part` on.

@@ -140,11 +140,9 @@ static void emitPlain(Generator &generator, const View &first,
       });
 }
 
-/// True if the second operand has parts of its own: it is neither the first,
-/// as in a square, nor a single element.
-static bool partsOf(const View &first, const View &second) {
-  return second.base != first.base &&
-         analysis::Region::whole(second.shape).elements() > 1;
+/// True for a map; what else a second operand may be is a single element.
+static bool isMap(const View &operand) {
+  return analysis::Region::whole(operand.shape).elements() > 1;
 }
 
 /// The parts of the last channel tile, if the instruction may work on them.
@@ -162,7 +160,7 @@ tailOf(Generator &generator, const View &first, const View *second,
                    .value_or(machine::VecCost::VeryExpensive),
                stages ? machine::VecCost::Medium : machine::VecCost::Cheap);
   llvm::SmallVector<View, 2> operands{first};
-  if (second && partsOf(first, *second))
+  if (second && isMap(*second))
     operands.push_back(*second);
   return analysis::tailParts(operands, result, cost,
                              analysis::storeOf(first.type, result.type),
@@ -195,7 +193,7 @@ static void emitInParts(Generator &generator, const View &first,
       to.type.format.block = block;
     std::optional<View> b;
     if (second)
-      b = second->channels() > 1 ? part(*second) : *second;
+      b = isMap(*second) ? part(*second) : *second;
     emitPlain(generator, a, b ? &*b : nullptr, to, parameters);
     parameters.target.clear = false;
   };
@@ -203,7 +201,8 @@ static void emitInParts(Generator &generator, const View &first,
     return channelsOf(view, tail.first, tail.channels, machine);
   };
   copyParts(generator, last(first), tail, /*back=*/false);
-  if (second && partsOf(first, *second))
+  // A square reads its operand twice.
+  if (second && isMap(*second) && !analysis::isSamePlace(first, *second))
     copyParts(generator, last(*second), tail, /*back=*/false);
   if (tail.first > 0)
     emit(

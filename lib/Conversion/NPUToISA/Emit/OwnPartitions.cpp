@@ -55,7 +55,7 @@ bool ownsPartitions(const TileContext &tile, unsigned operands) {
       tile.result.part != 0 || !isAlone(result))
     return false;
   for (unsigned i = 0; i < operands; ++i)
-    if (tile.operands[i].channels() > 1 &&
+    if (analysis::Region::whole(tile.operands[i].shape).elements() > 1 &&
         (tile.operands[i].part != 0 || !isAlone(tile.op->getOperand(i))))
       return false;
   return true;
