@@ -496,20 +496,6 @@ bool mayReadLanes(npu::PeConvOp conv) {
          conv.getStrides().back() <= kMostAdvance;
 }
 
-bool isByte(const StorageType &type) {
-  using E = support::ElementType;
-  return !type.encoded && (type.plain == E::I8 || type.plain == E::U8);
-}
-
-bool mayWriteLanes(npu::DmaMoveOp move) {
-  const StorageType result = storageOf(move.getY());
-  return !move.getPatterns().empty() &&
-         llvm::all_of(move.getInputs(), [&](mlir::Value input) {
-           const StorageType type = storageOf(input);
-           return isByte(result) ? type == result : !type.encoded;
-         });
-}
-
 machine::VecCost drainFunction(mlir::Operation *product) {
   llvm::StringRef name =
       llvm::TypeSwitch<mlir::Operation *, llvm::StringRef>(product)

@@ -105,4 +105,13 @@ Region storedRegion(const Region &region, const Lanes &lanes) {
   return stored;
 }
 
+bool mayWriteLanes(npu::DmaMoveOp move) {
+  const StorageType result = storageOf(move.getY());
+  return !move.getPatterns().empty() &&
+         llvm::all_of(move.getInputs(), [&](mlir::Value input) {
+           const StorageType type = storageOf(input);
+           return result.isByte() ? type == result : !type.encoded;
+         });
+}
+
 } // namespace ashlar::analysis

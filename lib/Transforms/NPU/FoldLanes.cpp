@@ -47,7 +47,7 @@ bool readsFolded(Operation *user, Value x) {
   auto conv = dyn_cast<PeConvOp>(user);
   return conv && conv.getX() == x && conv.getResidual() != x &&
          analysis::mayReadLanes(conv) &&
-         (analysis::isByte(storageOf(x)) ||
+         (storageOf(x).isByte() ||
           (storageOf(x).encoded && storageOf(x).blockAxis == 1));
 }
 
@@ -58,7 +58,7 @@ bool writesFolded(Operation *op, const machine::Description &machine) {
     return false;
   if (isa<PeConvOp>(op))
     return !hasStationaryActivations(op) &&
-           (analysis::isByte(model.resultType) ||
+           (model.resultType.isByte() ||
             analysis::drainEncodes(model.resultType, model.resultShape[1],
                                    machine));
   auto move = dyn_cast<DmaMoveOp>(op);
@@ -97,8 +97,8 @@ llvm::SmallVector<Lanes, 6> candidates(Operation *op,
   if (isa<PeConvOp>(op))
     folds.append(analysis::blockFolds(op->getResult(0), machine));
   for (const Lanes &fold : folds) {
-    bool encodes = analysis::isByte(storageOf(op->getResult(0))) ||
-                   encodesLanes(op, fold, machine);
+    bool encodes =
+        storageOf(op->getResult(0)).isByte() || encodesLanes(op, fold, machine);
     if (encodes && (!residual.folded() || fold == residual))
       lanes.push_back(fold);
   }

@@ -59,14 +59,6 @@ int64_t makingCycles(mlir::Value x, const Lanes &lanes,
 /// of the stationary tile that all row groups share.
 bool mayReadLanes(npu::PeConvOp conv);
 
-/// True for integers of 8 bits, which the array reads as they are.
-bool isByte(const StorageType &type);
-
-/// True if the movement can write its result in lanes: bytes are moved as they
-/// are, floats converted after the movement. Blocks that products have encoded
-/// keep the positions of their cells.
-bool mayWriteLanes(npu::DmaMoveOp move);
-
 /// The lane folds that array and memories allow for a feature map of `channels`
 /// channels, all in one block, and rows of `width` pixels, in ascending order
 /// of lanes.

@@ -17,6 +17,7 @@
 #define ASHLAR_ANALYSIS_LAYOUT_LANES_H
 
 #include "ashlar/Analysis/Layout/View.h"
+#include "dialects/NPU/NPUDialect.h"
 #include "mlir/IR/Operation.h"
 
 namespace ashlar::analysis {
@@ -71,6 +72,11 @@ Shape storedShape(llvm::ArrayRef<int64_t> shape, const Lanes &lanes);
 /// The region in memory that contains `region` of a folded feature map. It
 /// starts at a multiple of Ws along W and has all channels.
 Region storedRegion(const Region &region, const Lanes &lanes);
+
+/// True if the movement can write its result in lanes: bytes are moved as they
+/// are, floats converted after the movement. Blocks that products have encoded
+/// keep the positions of their cells.
+bool mayWriteLanes(npu::DmaMoveOp move);
 
 } // namespace ashlar::analysis
 

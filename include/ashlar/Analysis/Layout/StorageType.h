@@ -50,6 +50,11 @@ struct StorageType {
     return !encoded && (plain == E::F32 || plain == E::F16 ||
                         plain == E::BF16 || plain == E::F64);
   }
+  /// An integer of 8 bits, which the array reads as it is.
+  bool isByte() const {
+    using E = support::ElementType;
+    return !encoded && (plain == E::I8 || plain == E::U8);
+  }
   bool operator==(const StorageType &other) const = default;
 };
 

@@ -21,7 +21,8 @@ llvm::SmallVector<std::string> getNodeNames(mlir::Location location);
 std::string getNodeName(mlir::Location location);
 
 /// Marks the result of `op` as the result of its ONNX node with reordered
-/// elements; the operations that read it expect that order.
+/// elements, or without a part that the operations that read it add; they
+/// expect that.
 void markReordered(mlir::Operation *op);
 /// True if a location, or one that it was fused from, is so marked.
 bool isReordered(mlir::Location location);

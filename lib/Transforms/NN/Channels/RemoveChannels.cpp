@@ -203,6 +203,7 @@ void RemoveChannelsPass::mergeSum(AddOp sum) {
   next.getBMutable().assign(makeConstant(builder, next.getB().getLoc(), *b,
                                          typeOf(next.getB()).getElementType()));
   next.getAMutable().assign(sum.getA());
+  analysis::markReordered(sum.getA().getDefiningOp());
   sum.erase();
 }
 

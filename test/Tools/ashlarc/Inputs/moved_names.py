@@ -67,6 +67,18 @@ def main():
           [5, 1, 16], (TensorProto.FLOAT, [5, 1, 64]),
           {"w": np.random.default_rng(4).normal(size=(16, 64)).astype(np.float32),
            "scale": one * 1.37, "shift": one * 0.42, "mean": one * 0.4, "one": one * 1.09})
+    # Hidden features that are one number: what they add goes to the sum behind.
+    random = np.random.default_rng(5)
+    first = random.normal(size=(6, 16)).astype(np.float32)
+    first[:, 8:] = 0
+    write("biased",
+          [node("MatMul", ["x", "w"], ["h"], name="hidden"),
+           node("Sigmoid", ["h"], ["s"], name="squash"),
+           node("MatMul", ["s", "v"], ["m"], name="product"),
+           node("Add", ["m", "b"], ["y"], name="sum")],
+          [5, 6], (TensorProto.FLOAT, [5, 24]),
+          {"w": first, "v": random.normal(size=(16, 24)).astype(np.float32),
+           "b": random.normal(size=24).astype(np.float32)})
 
 
 main()
