@@ -71,14 +71,15 @@ struct LoadFindings {
 };
 
 /// Packs a part of the columns of a set straight from SB; false if it has to be
-/// aligned first: it is not dense bytes with cells across the rows, the set's
-/// values are asked for, or some of them may saturate.
+/// aligned first: it is not dense bytes with signs and with cells across the
+/// rows, the set's values are asked for, or some of them may saturate.
 static bool packPart(const Engine &engine, const isa::PeLoad &op,
                      const Fetch &fetch, uint64_t offset, uint64_t cols,
                      bool keepsValues, numerics::PackedStationary &packed) {
   if (!engine.kernels->packStoredStationary || keepsValues || op.terms ||
       op.pattern || op.colStride != 1 || fetch.bytes() != 1 ||
-      fetch.mode != OperandMode::Bfp || op.orientation == isa::Orientation::F ||
+      fetch.type != isa::ElemType::Bfp || fetch.mode != OperandMode::Bfp ||
+      op.orientation == isa::Orientation::F ||
       fetch.width() != numerics::OperandWidth::Int16)
     return false;
   const Memory &memory = engine.memory;
