@@ -12,6 +12,8 @@ import numpy as np
 import onnx
 from onnx import TensorProto, helper, numpy_helper
 
+import attention_models
+
 
 class Graph:
     """A graph under construction; tensors are names, weights are drawn."""
@@ -430,11 +432,18 @@ def super_resolution():
                                  g.constant(1.0)), 4))
 
 
+def more(builder):
+    """A builder of attention_models.py, which takes the class of graphs."""
+    return builder.__name__, lambda: builder(Graph)
+
+
 BUILDERS = [unet, efficientnet, mobilenet_v3, yolo, convnext, mixer, decoder,
             large_vocabulary, wavenet, dcgan, style_transfer, c3d, deeplab,
             pointnet, super_resolution]
-NAMES = [builder.__name__ for builder in BUILDERS]
+MODELS = {builder.__name__: builder for builder in BUILDERS}
+MODELS.update(more(builder) for builder in attention_models.BUILDERS)
+NAMES = list(MODELS)
 
 
 def build(name):
-    return BUILDERS[NAMES.index(name)]()
+    return MODELS[name]()
