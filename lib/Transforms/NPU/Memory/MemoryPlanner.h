@@ -167,6 +167,7 @@ private:
   bool stagesResult(const OpPlan &plan) const;
   int64_t slotBytes(const OpPlan &plan, const Shape &tile) const;
   bool readsDramOnce(const OpPlan &plan, const Shape &tile) const;
+  uint64_t loadedBytes(const OpPlan &plan, const Shape &tile) const;
   bool waitsForDram(const OpPlan &plan, const Shape &tile) const;
   TileChoice inBands(const OpPlan &plan, const TileChoice &whole,
                      int64_t axis) const;
