@@ -95,6 +95,18 @@ def save_model(path, shape, layers, front=False, integers=False,
     onnx.save(onnx.shape_inference.infer_shapes(model), path)
 
 
+def fold_only(simplified, name, folded):
+    """Writes a simplified module with fold `name` wherever it is an alternative, as one
+    that the fold phase has made."""
+    common.run_tool("ashlar-opt", simplified, f"--ashlar-fold=only={name}",
+                    "--mlir-print-debuginfo", "-o", folded)
+    with open(folded, encoding="utf-8") as stream:
+        text = stream.read()
+    with open(folded, "w", encoding="utf-8") as stream:
+        stream.write(text.replace('ashlar.phase = "simplify"',
+                                  'ashlar.phase = "fold"'))
+
+
 def draw_layer(source, sizes):
     """A layer that fits maps of `sizes`, and the sizes of its result."""
     kernel, strides, dilations, low, high, out = [], [], [], [], [], []

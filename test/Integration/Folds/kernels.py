@@ -105,13 +105,7 @@ def alternatives(model, folder):
     common.run_tool("ashlarc", model, "--compile-to=simplify", "-o", simplified)
     cycles = {}
     for name in names:
-        common.run_tool("ashlar-opt", simplified, f"--ashlar-fold=only={name}",
-                        "--mlir-print-debuginfo", "-o", folded)
-        with open(folded, encoding="utf-8") as stream:
-            text = stream.read()
-        with open(folded, "w", encoding="utf-8") as stream:
-            stream.write(text.replace('ashlar.phase = "simplify"',
-                                      'ashlar.phase = "fold"'))
+        folds.fold_only(simplified, name, folded)
         cycles[name] = run(folded, folder, "--compile-from=fold")[1]
     return cycles
 

@@ -34,6 +34,7 @@ from onnx import TensorProto, helper, numpy_helper
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
 import common  # noqa: E402
+import folds  # noqa: E402
 
 # name, input shape, outputs, kernel, strides, pads
 STEMS = [
@@ -234,13 +235,7 @@ def check_alternatives(stem, folder, machine):
                     f"--machine={machine}")
     failed = False
     for name in decision["alternatives"]:
-        common.run_tool("ashlar-opt", simplified, f"--ashlar-fold=only={name}",
-                        "--mlir-print-debuginfo", "-o", folded)
-        with open(folded, encoding="utf-8") as stream:
-            text = stream.read()
-        with open(folded, "w", encoding="utf-8") as stream:
-            stream.write(text.replace('ashlar.phase = "simplify"',
-                                      'ashlar.phase = "fold"'))
+        folds.fold_only(simplified, name, folded)
         # The sparse cluster would take some; the folds are for the array.
         common.run_tool("ashlarc", folded, "--compile-from=fold", "-o", binary,
                         "--schedule=off", "--sparse=off", f"--machine={machine}")

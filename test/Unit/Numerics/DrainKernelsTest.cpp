@@ -120,11 +120,7 @@ TEST_P(DrainKernels, drain8) {
                          rowsB.data(), cellsB.data(), &statsB);
         ASSERT_EQ(a, b) << "W " << width << " n " << n << " repeat " << repeat;
         ASSERT_EQ(cellsA, cellsB);
-        ASSERT_EQ(statsA.maxExponent, statsB.maxExponent);
-        ASSERT_EQ(statsA.counters.saturated, statsB.counters.saturated);
-        ASSERT_EQ(statsA.counters.underflow, statsB.counters.underflow);
-        ASSERT_EQ(statsA.counters.nan, statsB.counters.nan);
-        ASSERT_EQ(statsA.counters.infinite, statsB.counters.infinite);
+        sameStats(statsA, statsB);
       }
 }
 
@@ -187,11 +183,7 @@ void DrainKernels::checkEncode(Kernel kernel, int leastW, int mostW) {
                             cellsB.data(), &statsB);
         ASSERT_EQ(a, b) << "W " << w << " n " << n << " kind " << kind;
         ASSERT_EQ(cellsA, cellsB);
-        ASSERT_EQ(statsA.maxExponent, statsB.maxExponent);
-        ASSERT_EQ(statsA.counters.saturated, statsB.counters.saturated);
-        ASSERT_EQ(statsA.counters.underflow, statsB.counters.underflow);
-        ASSERT_EQ(statsA.counters.nan, statsB.counters.nan);
-        ASSERT_EQ(statsA.counters.infinite, statsB.counters.infinite);
+        sameStats(statsA, statsB);
       }
 }
 

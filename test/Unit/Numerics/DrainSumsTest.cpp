@@ -89,11 +89,7 @@ void DrainSums::check(const SumShape &shape, Function function) {
     ASSERT_EQ(a, b) << "column " << column << " of " << cols << ", " << steps
                     << " steps";
     ASSERT_EQ(cellsA, cellsB);
-    ASSERT_EQ(statsA.maxExponent, statsB.maxExponent);
-    ASSERT_EQ(statsA.counters.saturated, statsB.counters.saturated);
-    ASSERT_EQ(statsA.counters.underflow, statsB.counters.underflow);
-    ASSERT_EQ(statsA.counters.nan, statsB.counters.nan);
-    ASSERT_EQ(statsA.counters.infinite, statsB.counters.infinite);
+    sameStats(statsA, statsB);
   }
 }
 

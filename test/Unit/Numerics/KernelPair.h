@@ -66,6 +66,14 @@ struct KernelPair : testing::TestWithParam<const KernelTable *> {
     return out;
   }
 
+  static void sameStats(const EncodeStats &a, const EncodeStats &b) {
+    ASSERT_EQ(a.maxExponent, b.maxExponent);
+    ASSERT_EQ(a.counters.saturated, b.counters.saturated);
+    ASSERT_EQ(a.counters.underflow, b.counters.underflow);
+    ASSERT_EQ(a.counters.nan, b.counters.nan);
+    ASSERT_EQ(a.counters.infinite, b.counters.infinite);
+  }
+
   void sameBits(const std::vector<float> &a, const std::vector<float> &b,
                 const std::string &what) {
     ASSERT_EQ(a.size(), b.size());
