@@ -5,6 +5,7 @@
 #ifndef ASHLAR_DIALECTS_BFP_BFPDIALECT_H
 #define ASHLAR_DIALECTS_BFP_BFPDIALECT_H
 
+#include "dialects/Ashlar/AshlarDialect.h"
 #include "mlir/IR/Dialect.h"
 
 #include "dialects/BFP/BFPDialect.h.inc"

@@ -19,6 +19,8 @@ def BFP_Dialect : Dialect {
     and whose epilogue has a fixed order (docs/Numerics.md 4 and 6).
   }];
   let cppNamespace = "::ashlar::bfp";
+  // Decisions and other records may lie on every operation.
+  let dependentDialects = ["::ashlar::records::AshlarDialect"];
   let useDefaultTypePrinterParser = 1;
 }
 

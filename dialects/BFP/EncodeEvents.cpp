@@ -16,7 +16,7 @@ using namespace mlir;
 namespace ashlar::bfp {
 
 numerics::ScalePolicy getScalePolicy(Operation *op) {
-  auto text = op->getAttrOfType<StringAttr>(kScaleAttr);
+  auto text = op->getAttrOfType<StringAttr>(records::kScaleAttr);
   if (!text)
     return {};
   llvm::Expected<numerics::ScalePolicy> policy =

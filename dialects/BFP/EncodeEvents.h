@@ -25,10 +25,6 @@ struct EncodeEvent {
   llvm::SmallVector<unsigned> parts;
 };
 
-/// Attribute of an op whose result is an encode event: its policy as text
-/// (numerics::ScalePolicy); absent for `runmax`. Lowering keeps it.
-inline constexpr llvm::StringLiteral kScaleAttr = "ashlar.scale";
-
 /// The policy of the event that `op` makes.
 numerics::ScalePolicy getScalePolicy(mlir::Operation *op);
 

@@ -18,6 +18,8 @@ def ISA_Dialect : Dialect {
     of this dialect are the only place where opcodes, fields and their limits
     are written; ashlar-tblgen derives everything else from them.
   }];
+  // Decisions and other records may lie on every operation.
+  let dependentDialects = ["::ashlar::records::AshlarDialect"];
 }
 
 /// One instruction. The op holds its field values in declaration order in one

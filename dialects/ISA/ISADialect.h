@@ -6,6 +6,7 @@
 #define ASHLAR_DIALECTS_ISA_ISADIALECT_H
 
 #include "ashlar/Isa/Instruction.h"
+#include "dialects/Ashlar/AshlarDialect.h"
 #include "mlir/Bytecode/BytecodeOpInterface.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/BuiltinAttributes.h"

@@ -5,6 +5,7 @@
 #ifndef ASHLAR_DIALECTS_NN_NNDIALECT_H
 #define ASHLAR_DIALECTS_NN_NNDIALECT_H
 
+#include "dialects/Ashlar/AshlarDialect.h"
 #include "dialects/NN/NNTypes.h"
 #include "mlir/Bytecode/BytecodeOpInterface.h"
 #include "mlir/IR/Builders.h"
@@ -33,12 +34,6 @@ inline constexpr llvm::StringLiteral nameAttr = "nn.name";
 inline constexpr llvm::StringLiteral extentAttr = "nn.extent";
 /// Attribute on the module: the ONNX graph name.
 inline constexpr llvm::StringLiteral modelNameAttr = "nn.model_name";
-/// Attribute on rewritten products: multiply-accumulates of the network's own
-/// definition, which zero taps of a fold and zeros between the elements of an
-/// operand add nothing to.
-inline constexpr llvm::StringLiteral macsAttr = "ashlar.macs";
-/// Attribute on folded products: their weights without the fold's zero taps.
-inline constexpr llvm::StringLiteral weightsAttr = "ashlar.weights";
 /// Constants of more elements than this are stored as resources.
 inline constexpr int64_t maxInlineElements = 64;
 

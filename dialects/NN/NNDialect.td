@@ -24,6 +24,8 @@ def NN_Dialect : Dialect {
     Verifiers check shapes and attributes strictly and element types only
     loosely: from the quantise phase on, a value's type is its storage type.
   }];
+  // Decisions and other records may lie on every operation.
+  let dependentDialects = ["::ashlar::records::AshlarDialect"];
   let hasConstantMaterializer = 1;
 }
 

@@ -28,7 +28,7 @@ bool is(Attribute value) {
   return isa<T>(value);
 }
 
-constexpr StringLiteral kDecision = "a #npu.program_decision";
+constexpr StringLiteral kDecision = "a #ashlar.decision";
 
 const ModuleAttribute moduleAttributes[] = {
     {"npu.profile", is<StringAttr>, "a string"},
@@ -36,8 +36,8 @@ const ModuleAttribute moduleAttributes[] = {
     {"npu.constants", is<RegionAttr>, "a #npu.region"},
     {kTargetAttr, is<TargetAttr>, "a #npu.target"},
     {kBanksApartAttr, is<UnitAttr>, "a unit attribute"},
-    {kBanksDecisionAttr, is<ProgramDecisionAttr>, kDecision},
-    {kComparisonsDecisionAttr, is<ProgramDecisionAttr>, kDecision},
+    {kBanksDecisionAttr, is<records::DecisionAttr>, kDecision},
+    {kComparisonsDecisionAttr, is<records::DecisionAttr>, kDecision},
 };
 
 } // namespace

@@ -300,23 +300,6 @@ def NPU_TargetAttr : NPU_Attr<"Target", "target"> {
   let hasCustomAssemblyFormat = 1;
 }
 
-def NPU_ProgramDecisionAttr : NPU_Attr<"ProgramDecision", "program_decision"> {
-  let summary = "A decision about the whole program, for reports";
-  let description = [{
-    What was chosen and why; `alternatives` are the cycles of every program that
-    was measured. No phase reads it.
-
-    Example: `#npu.program_decision<choice = "low-addresses",
-    reason = "fewer cycles", alternatives = {"banks-apart" = 90,
-    "low-addresses" = 80}>`
-  }];
-  let parameters = (ins "::mlir::StringAttr":$choice,
-      "::mlir::StringAttr":$reason,
-      OptionalParameter<"::mlir::DictionaryAttr">:$alternatives);
-  let assemblyFormat = "`<` struct(params) `>`";
-  let genVerifyDecl = 1;
-}
-
 /// A decision that a later phase makes: absent until then.
 class NPU_Decision<Attr attr> : DefaultValuedOptionalAttr<attr, "nullptr"> {
   let constBuilderCall = "nullptr";

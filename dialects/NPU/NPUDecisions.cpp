@@ -129,25 +129,6 @@ LogicalResult PatternAttr::verify(EmitError emitError, int64_t kept,
                      << kept << " of " << group;
 }
 
-LogicalResult ProgramDecisionAttr::verify(EmitError emitError,
-                                          StringAttr choice, StringAttr reason,
-                                          DictionaryAttr alternatives) {
-  if (choice.empty() || reason.empty())
-    return emitError() << "expects a choice and a reason, found choice "
-                       << choice << " and reason " << reason;
-  if (!alternatives)
-    return success();
-  for (NamedAttribute entry : alternatives) {
-    auto cycles = dyn_cast<IntegerAttr>(entry.getValue());
-    if (!cycles || !cycles.getType().isInteger(64) || cycles.getInt() < 0)
-      return emitError() << "expects the cycles of alternative '"
-                         << entry.getName().getValue()
-                         << "' as an i64 that is not negative, found "
-                         << entry.getValue();
-  }
-  return success();
-}
-
 LogicalResult RegionAttr::verify(EmitError emitError, int64_t begin,
                                  int64_t bytes) {
   return checkBounds(emitError, {{"begin", begin}, {"bytes", bytes}});

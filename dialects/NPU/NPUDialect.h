@@ -6,6 +6,7 @@
 #define ASHLAR_DIALECTS_NPU_NPUDIALECT_H
 
 #include "ashlar/Machine/Parameters.h"
+#include "dialects/Ashlar/AshlarDialect.h"
 #include "dialects/NN/NNTypes.h"
 #include "dialects/NPU/Layout.h"
 #include "mlir/Bytecode/BytecodeOpInterface.h"

@@ -26,6 +26,8 @@ def NPU_Dialect : Dialect {
     attributes of NPUAttributes.cpp, so passes read them
     without further checks.
   }];
+  // Decisions and other records may lie on every operation.
+  let dependentDialects = ["::ashlar::records::AshlarDialect"];
   let hasOperationAttrVerify = 1;
   let useDefaultAttributePrinterParser = 1;
 }

@@ -15,10 +15,10 @@ namespace ashlar::npu {
 /// depends on it.
 inline constexpr llvm::StringLiteral kBanksApartAttr = "npu.banks_apart";
 
-/// #npu.program_decision of a module: why it has that attribute or not.
+/// #ashlar.decision of a module: why it has that attribute or not.
 inline constexpr llvm::StringLiteral kBanksDecisionAttr = "npu.banks_decision";
 
-/// #npu.program_decision of a module: which choices were not made by comparing
+/// #ashlar.decision of a module: which choices were not made by comparing
 /// whole programs, and why.
 inline constexpr llvm::StringLiteral kComparisonsDecisionAttr =
     "npu.comparisons_decision";

@@ -2,6 +2,7 @@
 
 #include "ComparisonBudget.h"
 
+#include "dialects/Ashlar/Decision.h"
 #include "mlir/IR/Builders.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
@@ -50,8 +51,7 @@ bool ComparisonBudget::wasGivenUp(llvm::StringRef what) {
   return true;
 }
 
-npu::ProgramDecisionAttr
-ComparisonBudget::decision(MLIRContext &context) const {
+records::DecisionAttr ComparisonBudget::decision(MLIRContext &context) const {
   if (omitted.empty() || total == 0)
     return {};
   const std::string reason =
@@ -59,9 +59,7 @@ ComparisonBudget::decision(MLIRContext &context) const {
                     "exceed the work of {0} instructions that comparisons may "
                     "take in all; not compared: {1}",
                     total, llvm::join(omitted, ", "));
-  return npu::ProgramDecisionAttr::get(
-      &context, StringAttr::get(&context, "predicted"),
-      StringAttr::get(&context, reason), DictionaryAttr());
+  return records::Decision(&context, "predicted", reason).get();
 }
 
 } // namespace ashlar::pipelines

@@ -58,7 +58,7 @@ public:
   void note(llvm::StringRef what);
 
   /// What was not compared and why, a decision for reports; null if nothing.
-  npu::ProgramDecisionAttr decision(mlir::MLIRContext &context) const;
+  records::DecisionAttr decision(mlir::MLIRContext &context) const;
 
 private:
   uint64_t leftOf(uint64_t taken) const {

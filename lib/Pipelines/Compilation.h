@@ -26,14 +26,13 @@ inline ErrorClass failureClass(Phase phase) {
 }
 
 /// Why results lie where they do, once that was compared.
-inline npu::ProgramDecisionAttr banksDecisionOf(mlir::ModuleOp module) {
-  return module->getAttrOfType<npu::ProgramDecisionAttr>(
-      npu::kBanksDecisionAttr);
+inline records::DecisionAttr banksDecisionOf(mlir::ModuleOp module) {
+  return module->getAttrOfType<records::DecisionAttr>(npu::kBanksDecisionAttr);
 }
 
 /// Which choices whole programs did not make, if any.
-inline npu::ProgramDecisionAttr comparisonsDecisionOf(mlir::ModuleOp module) {
-  return module->getAttrOfType<npu::ProgramDecisionAttr>(
+inline records::DecisionAttr comparisonsDecisionOf(mlir::ModuleOp module) {
+  return module->getAttrOfType<records::DecisionAttr>(
       npu::kComparisonsDecisionAttr);
 }
 
@@ -159,8 +158,8 @@ private:
           : options.poolDrain;
   std::string poolReason;  ///< that mode off gives
   bool banksApart = false; ///< results lie in other banks than operands
-  npu::ProgramDecisionAttr banksDecision;       ///< why, once it was compared
-  npu::ProgramDecisionAttr comparisonsDecision; ///< what was not compared
+  records::DecisionAttr banksDecision;       ///< why, once it was compared
+  records::DecisionAttr comparisonsDecision; ///< what was not compared
   std::string denseReason;
   std::string measured; ///< option of choose-cluster
 };

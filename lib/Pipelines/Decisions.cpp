@@ -70,13 +70,15 @@ std::string toText(llvm::json::Array decisions) {
 }
 
 /// A decision as an entry of the list.
-llvm::json::Object entryOf(std::string node, Attribute decision) {
-  llvm::json::Object entry{{"node", std::move(node)}};
-  if (auto dictionary = dyn_cast<DictionaryAttr>(decision))
-    for (NamedAttribute item : dictionary)
-      entry[item.getName().getValue()] = toJson(item.getValue());
-  else
-    entry["choice"] = toJson(decision);
+llvm::json::Object entryOf(std::string node, records::DecisionAttr decision) {
+  llvm::json::Object entry{{"node", std::move(node)},
+                           {"choice", decision.getChoice().getValue()},
+                           {"reason", decision.getReason().getValue()}};
+  if (DictionaryAttr alternatives = decision.getAlternatives())
+    entry["alternatives"] = toJson(alternatives);
+  if (DictionaryAttr facts = decision.getFacts())
+    for (NamedAttribute fact : facts)
+      entry[fact.getName().getValue()] = toJson(fact.getValue());
   return entry;
 }
 
@@ -88,26 +90,19 @@ std::string collectDecisions(ModuleOp module) {
     // A decision about the whole program comes last (programDecision).
     if (mlir::isa<ModuleOp>(op))
       return;
-    for (NamedAttribute attr : op->getDiscardableAttrs()) {
-      if (!attr.getName().getValue().starts_with("ashlar.decision"))
-        continue;
-      decisions.push_back(entryOf(nameOf(op), attr.getValue()));
-    }
+    for (NamedAttribute attr : op->getDiscardableAttrs())
+      if (records::isDecisionName(attr.getName()))
+        decisions.push_back(
+            entryOf(nameOf(op), cast<records::DecisionAttr>(attr.getValue())));
     addPlacement(op, decisions);
   });
   return toText(std::move(decisions));
 }
 
-std::string programDecision(npu::ProgramDecisionAttr decision) {
+std::string programDecision(records::DecisionAttr decision) {
   llvm::json::Array decisions;
-  if (decision) {
-    llvm::json::Object entry{{"node", "(program)"},
-                             {"choice", decision.getChoice().getValue()},
-                             {"reason", decision.getReason().getValue()}};
-    if (DictionaryAttr alternatives = decision.getAlternatives())
-      entry["alternatives"] = toJson(alternatives);
-    decisions.push_back(std::move(entry));
-  }
+  if (decision)
+    decisions.push_back(entryOf("(program)", decision));
   return toText(std::move(decisions));
 }
 

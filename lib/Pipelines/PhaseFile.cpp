@@ -24,10 +24,6 @@ using namespace mlir;
 namespace ashlar::pipelines {
 namespace {
 
-constexpr llvm::StringLiteral phaseAttr = "ashlar.phase";
-constexpr llvm::StringLiteral planAttr = "ashlar.numeric_plan";
-constexpr llvm::StringLiteral decisionsAttr = "ashlar.decisions";
-
 std::string printModule(ModuleOp module, const OpPrintingFlags &flags) {
   std::string text;
   llvm::raw_string_ostream stream(text);
@@ -116,13 +112,13 @@ std::string phaseText(ModuleOp module) {
 std::string completePhaseText(const CompileResult &result, Phase phase) {
   ModuleOp module = *result.module;
   Builder builder(module.getContext());
-  module->setDiscardableAttr(phaseAttr,
+  module->setDiscardableAttr(records::kPhaseAttr,
                              builder.getStringAttr(phaseName(phase)));
   if (!result.numericPlanJson.empty())
-    module->setDiscardableAttr(planAttr,
+    module->setDiscardableAttr(records::kNumericPlanAttr,
                                builder.getStringAttr(result.numericPlanJson));
   if (phase == Phase::Emit)
-    module->setDiscardableAttr(decisionsAttr,
+    module->setDiscardableAttr(records::kDecisionsAttr,
                                builder.getStringAttr(result.decisionsJson));
   // Locations hold the names of the ONNX nodes.
   std::string text = printModule(
@@ -132,8 +128,9 @@ std::string completePhaseText(const CompileResult &result, Phase phase) {
 }
 
 PhaseState takePhaseState(ModuleOp module) {
-  module->removeDiscardableAttr(phaseAttr);
-  return {takeText(module, planAttr), takeText(module, decisionsAttr)};
+  module->removeDiscardableAttr(records::kPhaseAttr);
+  return {takeText(module, records::kNumericPlanAttr),
+          takeText(module, records::kDecisionsAttr)};
 }
 
 llvm::Expected<OwningOpRef<ModuleOp>>
@@ -151,7 +148,7 @@ readPhaseFile(llvm::StringRef path, Phase phase, MLIRContext &context) {
   if (!module)
     return makeError(ErrorClass::Malformed, "{}: {}", path.str(),
                      error.text.empty() ? "not a module" : error.text);
-  auto written = (*module)->getAttrOfType<StringAttr>(phaseAttr);
+  auto written = (*module)->getAttrOfType<StringAttr>(records::kPhaseAttr);
   if (!written)
     return makeError(ErrorClass::Usage,
                      "{}: the module does not name its phase, expected a file "

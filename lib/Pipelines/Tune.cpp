@@ -9,6 +9,7 @@
 #include "ashlar/Support/Error.h"
 #include "ashlar/Transforms/NN/Passes.h"
 #include "ashlar/Transforms/NPU/Passes.h"
+#include "dialects/Ashlar/Decision.h"
 #include "dialects/NPU/NPUDialect.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/JSON.h"
@@ -85,13 +86,12 @@ llvm::Error Compilation::measureMaps() {
                     "{1} without",
                     compressed->total, plain->total);
   again->walk([&](Operation *op) {
-    auto decision = op->getAttrOfType<DictionaryAttr>(npu::kMapDecisionAttr);
-    if (!decision || !decision.get("alternatives"))
-      return;
-    NamedAttrList entries(decision);
-    entries.set("choice", StringAttr::get(&context, "map-dense"));
-    entries.set("reason", StringAttr::get(&context, reason));
-    op->setAttr(npu::kMapDecisionAttr, entries.getDictionary(&context));
+    auto decision = records::decisionOf(op, npu::kMapDecisionAttr);
+    if (decision && decision.getAlternatives())
+      records::Decision(decision)
+          .choose("map-dense")
+          .because(reason)
+          .record(op, npu::kMapDecisionAttr);
   });
   result.times = std::move(kept.times);
   result.decisionsJson = joinDecisions(
@@ -107,8 +107,7 @@ llvm::Error Compilation::measureMaps() {
 static bool mayLeaveFolds(ModuleOp module) {
   return module
       ->walk([](Operation *op) {
-        auto decision = op->getAttrOfType<DictionaryAttr>("ashlar.decision");
-        return decision && decision.get(nn::kLeastOnCluster)
+        return op->hasAttr(records::kLeastOnClusterAttr)
                    ? WalkResult::interrupt()
                    : WalkResult::advance();
       })
@@ -347,22 +346,17 @@ llvm::Expected<Tried> Compilation::tryPools(ClusterChoice &choice) {
 }
 
 /// The comparison of two placements of results, for reports.
-static npu::ProgramDecisionAttr banksDecisionFor(Builder builder,
-                                                 uint64_t apart, uint64_t low) {
+static records::DecisionAttr banksDecisionFor(MLIRContext *context,
+                                              uint64_t apart, uint64_t low) {
   const std::string reason = llvm::formatv(
       "the whole network takes {0} cycles with results in other banks than "
       "their operands, {1} with results as low as they fit",
       apart, low);
-  auto number = [&](llvm::StringRef name, uint64_t cycles) {
-    return builder.getNamedAttr(
-        name, builder.getI64IntegerAttr(static_cast<int64_t>(cycles)));
-  };
-  return npu::ProgramDecisionAttr::get(
-      builder.getContext(),
-      builder.getStringAttr(apart < low ? "banks-apart" : "low-addresses"),
-      builder.getStringAttr(reason),
-      builder.getDictionaryAttr(
-          {number("banks-apart", apart), number("low-addresses", low)}));
+  return records::Decision(
+             context, apart < low ? "banks-apart" : "low-addresses", reason)
+      .alternative("banks-apart", static_cast<int64_t>(apart))
+      .alternative("low-addresses", static_cast<int64_t>(low))
+      .get();
 }
 
 /// Where engines wait for banks of the state buffer, also compiles with results
@@ -392,7 +386,7 @@ llvm::Expected<Tried> Compilation::tryBanks(const ClusterChoice &choice,
     return after.takeError();
   const uint64_t cycles = (*after)->total;
   banksApart = cycles < before.total;
-  banksDecision = banksDecisionFor(Builder(&context), cycles, before.total);
+  banksDecision = banksDecisionFor(&context, cycles, before.total);
   std::vector<PhaseTime> times = dense.result.times;
   Tried best = std::move(banksApart ? *apart : dense);
   // Both were compiled before it was known.

@@ -23,7 +23,8 @@ ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)
 PAGES = ("README.md", "CHANGELOG.md", "CONTRIBUTING.md", "docs/*.md", "docs/decisions/*.md",
          "docs/decisions/*/*.md", "dialects/README.md", "dialects/*/*.md", "test/Rtl/README.md",
          "tools/demo-network/README.md")
-DIALECTS = {"NN": "nn", "BFP": "bfp", "NPU": "npu", "ISA": "isa"}
+DIALECTS = {"NN": "nn", "BFP": "bfp", "NPU": "npu", "Tile": "tile", "ISA": "isa",
+            "Ashlar": "ashlar"}
 PICTURES = (".svg", ".png")
 LINK = re.compile(r"\[([^\]]*)\]\(([^)#\s]+)(?:#[^)\s]*)?\)")
 CODE = re.compile(r"^```.*?^```|^    .*?$", re.M | re.S)

@@ -156,7 +156,7 @@ llvm::Expected<CompileResult> compileFrom(mlir::ModuleOp module, Phase done,
 std::string collectDecisions(mlir::ModuleOp module);
 
 /// A decision about the whole program as such an array; empty if it is null.
-std::string programDecision(npu::ProgramDecisionAttr decision);
+std::string programDecision(records::DecisionAttr decision);
 
 /// Concatenates the decisions of two texts made by collectDecisions().
 std::string joinDecisions(llvm::StringRef first, llvm::StringRef second);

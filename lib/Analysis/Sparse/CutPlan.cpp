@@ -11,6 +11,7 @@
 #include "ashlar/Isa/Instruction.h"
 #include "ashlar/Machine/Cycles.h"
 #include "ashlar/Support/Memo.h"
+#include "dialects/Ashlar/Decision.h"
 #include "mlir/IR/Builders.h"
 #include "llvm/Support/MathExtras.h"
 
@@ -426,35 +427,31 @@ static std::string tilesOf(const TilePlan &plan) {
 DictionaryAttr cutsAttr(const TilePlan &plan, const DataProfile &data,
                         const CutOptions &cut, bool drained,
                         MLIRContext *context) {
-  Builder builder(context);
-  llvm::SmallVector<NamedAttribute> cuts;
-  auto text = [&](llvm::StringRef name, const llvm::Twine &value) {
-    cuts.push_back(builder.getNamedAttr(name, builder.getStringAttr(value)));
-  };
-  text("data", name(data.source));
+  records::Facts cuts(context);
+  cuts.set("data", name(data.source));
   bool unequal = !plan.folds.empty();
-  text("algorithm",
-       partition::name(unequal && !plan.equal ? cut.algorithm
-                                              : Algorithm::Uniform));
-  text("halo", partition::name(plan.disjoint ? partition::HaloMode::Disjoint
-                                             : partition::HaloMode::Overlap));
-  text("time", plan.cutAtRunTime ? "run" : "compilation");
+  cuts.set("algorithm",
+           partition::name(unequal && !plan.equal ? cut.algorithm
+                                                  : Algorithm::Uniform));
+  cuts.set("halo",
+           partition::name(plan.disjoint ? partition::HaloMode::Disjoint
+                                         : partition::HaloMode::Overlap));
+  cuts.set("time", plan.cutAtRunTime ? "run" : "compilation");
   if (plan.cutAtRunTime) {
-    text("counts", drained ? "drain" : "pass");
-    cuts.push_back(
-        builder.getNamedAttr("probes", builder.getI64IntegerAttr(plan.probes)));
+    cuts.set("counts", drained ? "drain" : "pass");
+    cuts.set("probes", int64_t(plan.probes));
   }
   // Without places nothing is known of balance, or about cuts to come.
   if (data.hasPlaces()) {
-    text("balance", fmt::format("{:.3f}", plan.balance));
-    text("balance_uniform", fmt::format("{:.3f}", plan.gridBalance));
+    cuts.set("balance", fmt::format("{:.3f}", plan.balance));
+    cuts.set("balance_uniform", fmt::format("{:.3f}", plan.gridBalance));
   }
   if (unequal && data.hasPlaces()) {
-    text("flag", plan.met ? "MET" : "BEST_EFFORT");
-    text("spread", fmt::format("{:.4f}", plan.spread));
+    cuts.set("flag", plan.met ? "MET" : "BEST_EFFORT");
+    cuts.set("spread", fmt::format("{:.4f}", plan.spread));
   }
-  text("tiles", tilesOf(plan));
-  return builder.getDictionaryAttr(cuts);
+  cuts.set("tiles", tilesOf(plan));
+  return cuts.get();
 }
 
 } // namespace ashlar::analysis

@@ -17,7 +17,7 @@ namespace ashlar::analysis {
 
 /// Zeros that folding a kernel added to its weights.
 static int64_t structuralZeros(Operation *op, int64_t weights) {
-  auto own = op->getAttrOfType<IntegerAttr>(nn::weightsAttr);
+  auto own = op->getAttrOfType<IntegerAttr>(records::kWeightsAttr);
   return own ? std::max<int64_t>(weights - own.getInt(), 0) : 0;
 }
 

@@ -338,16 +338,12 @@ struct ConvertNNToNPUPass
         failed = true;
         continue;
       }
-      for (NamedAttribute attr : op->getDiscardableAttrs())
-        if (attr.getName().getValue().starts_with("ashlar."))
-          converted->setAttr(attr.getName(), attr.getValue());
+      records::copyRecords(op, converted);
       cast<npu::DecisionInterface>(converted).setOriginAttr(
           npu::OriginAttr::get(
               &getContext(),
               builder.getStringAttr(names.getName(op->getResult(0))),
               builder.getStringAttr(op->getName().stripDialect())));
-      if (Attribute decision = op->getAttr("ashlar.decision"))
-        converted->setAttr("ashlar.decision", decision);
       op->getResult(0).replaceAllUsesWith(converted->getResult(0));
     }
     if (failed)

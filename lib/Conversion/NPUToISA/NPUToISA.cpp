@@ -52,7 +52,7 @@ std::string sourceOf(Operation *op) {
 uint64_t macsOf(Operation *op) {
   if (!analysis::isProduct(op))
     return 0;
-  if (auto macs = op->getAttrOfType<IntegerAttr>(nn::macsAttr))
+  if (auto macs = op->getAttrOfType<IntegerAttr>(records::kMacsAttr))
     return macs.getInt();
   analysis::ProductShape product = analysis::productShape(op);
   uint64_t results = 1;
@@ -369,7 +369,7 @@ llvm::Error ProgramWriter::write() {
 
 /// Weights of a product without the zeros that folds have added.
 static int64_t weightsOf(Operation *op) {
-  if (auto own = op->getAttrOfType<IntegerAttr>(nn::weightsAttr))
+  if (auto own = op->getAttrOfType<IntegerAttr>(records::kWeightsAttr))
     return own.getInt();
   const analysis::ProductShape product = analysis::productShape(op);
   return product.outputs * (product.channels / product.groups) * product.taps;

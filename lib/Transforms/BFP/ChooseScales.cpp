@@ -169,7 +169,7 @@ LogicalResult ScaleChooser::decide(Value root, ScalePolicy policy) {
            << "': a block of the whole tensor has no exponent of its own "
               "before it is complete, expected block=16, whose blocks share "
               "the exponent of the policy all the same";
-  op->setAttr(kScaleAttr,
+  op->setAttr(records::kScaleAttr,
               StringAttr::get(op->getContext(), numerics::toString(policy)));
   ++numChosen;
   return success();

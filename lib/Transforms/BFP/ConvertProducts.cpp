@@ -75,10 +75,7 @@ struct ConvertProducts : impl::ConvertProductsBase<ConvertProducts> {
       OpBuilder builder(op);
       Value converted = convert(builder, op);
       // Reports read the decisions of earlier passes from the last module.
-      // Decisions and facts that later phases report.
-      for (NamedAttribute attr : op->getDiscardableAttrs())
-        if (attr.getName().getValue().starts_with("ashlar."))
-          converted.getDefiningOp()->setAttr(attr.getName(), attr.getValue());
+      records::copyRecords(op, converted.getDefiningOp());
       op.getY().replaceAllUsesWith(converted);
       op->erase();
       ++numConverted;

@@ -5,6 +5,7 @@
 
 #include "StoragePlan.h"
 
+#include "dialects/Ashlar/Decision.h"
 #include "dialects/BFP/BFPOps.h"
 
 #include "mlir/IR/TypeUtilities.h"
@@ -46,7 +47,7 @@ static std::string storageName(Type type) {
   return name;
 }
 
-static DictionaryAttr describe(Value value, Builder &builder) {
+static records::Decision describeStorage(Value value) {
   ArrayRef<int64_t> shape = cast<RankedTensorType>(value.getType()).getShape();
   BlockType encoding = encodingOf(value);
   std::string reason = "residual operand";
@@ -54,26 +55,23 @@ static DictionaryAttr describe(Value value, Builder &builder) {
     reason += ", stored next to the encoding that products read";
   else if (encoding)
     reason += ", one storage with what products read";
-  NamedAttrList entries;
-  entries.set("choice", builder.getStringAttr("residual-" +
-                                              storageName(value.getType())));
-  entries.set("reason", builder.getStringAttr(reason));
+  records::Decision decision(
+      value.getContext(), "residual-" + storageName(value.getType()), reason);
   int64_t elements = elementsOf(shape);
   // A float storage comes on top of the encoding, if there is one.
   int64_t beside = encoding ? encodedBytes(encoding, shape) : 0;
-  entries.set("bytes_f32", builder.getI64IntegerAttr(4 * elements + beside));
-  entries.set("bytes_bf16", builder.getI64IntegerAttr(2 * elements + beside));
+  decision.facts.set("bytes_f32", 4 * elements + beside)
+      .set("bytes_bf16", 2 * elements + beside);
   if (encoding)
-    entries.set("bytes_bfp", builder.getI64IntegerAttr(beside));
-  return entries.getDictionary(builder.getContext());
+    decision.facts.set("bytes_bfp", beside);
+  return decision;
 }
 
 void explainResiduals(func::FuncOp function) {
-  Builder builder(function.getContext());
   function.walk([&](Operation *op) {
     for (OpOperand &operand : op->getOpOperands())
       if (isResidualUse(operand)) {
-        op->setAttr(kResidualDecisionAttr, describe(operand.get(), builder));
+        describeStorage(operand.get()).record(op, kResidualDecisionAttr);
         return;
       }
   });

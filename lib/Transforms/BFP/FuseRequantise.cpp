@@ -278,9 +278,7 @@ void rewrite(const Chain &chain) {
       conv.getStridesAttr(), conv.getPadsAttr(), conv.getDilationsAttr(),
       conv.getGroupAttr(), builder.getStringAttr(chain.relu ? "relu" : "copy"),
       builder.getI64IntegerAttr(chain.zero));
-  for (NamedAttribute attr : conv->getDiscardableAttrs())
-    if (attr.getName().getValue().starts_with("ashlar."))
-      fused->setAttr(attr.getName(), attr.getValue());
+  records::copyRecords(conv, fused);
   Value result = fused.getOutput();
   if (result.getType() != old.getType())
     result = nn::ReshapeOp::create(builder, loc, old.getType(), result);

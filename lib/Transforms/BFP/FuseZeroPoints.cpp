@@ -118,9 +118,7 @@ bool rewrite(nn::MatMulOp matmul) {
       builder, FusedLoc::get(matmul.getContext(), parts),
       matmul.getY().getType(), x, w, builder.getI64IntegerAttr(a->zero),
       builder.getI64IntegerAttr(b->zero));
-  for (NamedAttribute attr : matmul->getDiscardableAttrs())
-    if (attr.getName().getValue().starts_with("ashlar."))
-      product->setAttr(attr.getName(), attr.getValue());
+  records::copyRecords(matmul, product);
   matmul.getY().replaceAllUsesWith(product.getOutput());
   matmul->erase();
   eraseUnread(left);

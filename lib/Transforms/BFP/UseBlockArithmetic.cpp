@@ -10,6 +10,7 @@
 #include "StoragePlan.h"
 
 #include "ashlar/Transforms/BFP/Passes.h"
+#include "dialects/Ashlar/Decision.h"
 #include "dialects/BFP/BFPOps.h"
 #include "dialects/BFP/IntegerEpilogue.h"
 #include "dialects/NN/NNOps.h"
@@ -98,13 +99,10 @@ private:
     const std::optional<StringRef> reason = reasonForFloats(op);
     op.setIntegerEpilogue(!reason);
     numInteger += !reason;
-    Builder builder(&getContext());
-    NamedAttrList entries;
-    entries.set("choice", builder.getStringAttr(reason ? "float-epilogue"
-                                                       : "integer-epilogue"));
-    entries.set("reason", builder.getStringAttr(reason.value_or(
-                              "asked for: one rounding, of the sum")));
-    op->setAttr(kEpilogueDecisionAttr, entries.getDictionary(&getContext()));
+    records::Decision(&getContext(),
+                      reason ? "float-epilogue" : "integer-epilogue",
+                      reason.value_or("asked for: one rounding, of the sum"))
+        .record(op, kEpilogueDecisionAttr);
   }
 };
 } // namespace

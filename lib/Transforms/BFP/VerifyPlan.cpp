@@ -172,7 +172,7 @@ static LogicalResult verifyAxes(Operation *op) {
 /// plan_c6: scale policies are known, constant ones have an exponent, and only
 /// encode events have one.
 static LogicalResult verifyScale(Operation *op) {
-  Attribute attr = op->getAttr(kScaleAttr);
+  Attribute attr = op->getAttr(records::kScaleAttr);
   if (!attr)
     return success();
   auto text = dyn_cast<StringAttr>(attr);

@@ -12,6 +12,7 @@
 #include "ashlar/Emulator/Order.h"
 #include "ashlar/Transforms/ISA/Passes.h"
 #include "ashlar/Transforms/NPU/Passes.h"
+#include "dialects/Ashlar/Decision.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/FormatVariadic.h"
 
@@ -247,28 +248,20 @@ LogicalResult Schedule::schedule(ProgramOp program) {
   if (!emitted)
     return success();
   Choice best{"emitted", *emitted, {}};
-  Builder builder(&getContext());
-  SmallVector<NamedAttribute> alternatives{builder.getNamedAttr(
-      best.name, builder.getI64IntegerAttr(int64_t(*emitted)))};
+  records::Decision decision(&getContext());
+  decision.alternative(best.name, int64_t(*emitted));
   for (const Rule &rule : llvm::ArrayRef(kRules).take_front(rules))
     if (std::optional<uint64_t> cycles = attempt(timed, rule, best))
-      alternatives.push_back(builder.getNamedAttr(
-          rule.name, builder.getI64IntegerAttr(int64_t(*cycles))));
+      decision.alternative(rule.name, int64_t(*cycles));
   if (mode == "search")
     search(timed, best);
   cyclesBefore += *emitted;
   cyclesAfter += best.cycles;
   const int64_t gain = int64_t(*emitted) - int64_t(best.cycles);
-  program->setAttr(
-      "ashlar.decision.schedule",
-      builder.getDictionaryAttr(
-          {builder.getNamedAttr("choice", builder.getStringAttr(best.name)),
-           builder.getNamedAttr("reason", builder.getStringAttr(llvm::formatv(
-                                              "{0} of {1} cycles fewer than as "
-                                              "emitted, predicted",
-                                              gain, *emitted))),
-           builder.getNamedAttr("alternatives",
-                                builder.getDictionaryAttr(alternatives))}));
+  decision.choose(best.name)
+      .because(llvm::formatv(
+          "{0} of {1} cycles fewer than as emitted, predicted", gain, *emitted))
+      .record(program, "ashlar.decision.schedule");
   if (best.order)
     numMoved += reorder(program, *best.order);
   return success();

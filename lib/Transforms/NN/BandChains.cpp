@@ -11,6 +11,7 @@
 #include "Rewrite.h"
 #include "ashlar/Machine/Cycles.h"
 #include "ashlar/Transforms/NN/Passes.h"
+#include "dialects/Ashlar/Decision.h"
 #include "mlir/IR/IRMapping.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/SetVector.h"
@@ -403,28 +404,17 @@ private:
     auto joined =
         ConcatOp::create(builder, root->getLoc(), root->getResult(0).getType(),
                          parts, builder.getI64IntegerAttr(2));
-    auto text = [&](llvm::StringRef name, const std::string &value) {
-      return builder.getNamedAttr(name, builder.getStringAttr(value));
-    };
-    auto number = [&](const std::string &name, int64_t value) {
-      return builder.getNamedAttr(name, builder.getI64IntegerAttr(value));
-    };
     const std::string choice = fmt::format("bands-of-{}", rows);
-    joined->setAttr(
-        "ashlar.decision",
-        builder.getDictionaryAttr(
-            {text("choice", choice),
-             text("reason",
-                  fmt::format("{} operations in {} bands of {} rows: {}",
-                              stagesOf(chain, rows).count, parts.size(), rows,
-                              chain.staysInLayout()
-                                  ? "the maps of a band stay on the chip"
-                                  : "one is computed while another changes "
-                                    "its layout")),
-             builder.getNamedAttr(
-                 "alternatives",
-                 builder.getDictionaryAttr(
-                     {number("whole", serial), number(choice, least)}))}));
+    records::Decision(
+        builder.getContext(), choice,
+        fmt::format("{} operations in {} bands of {} rows: {}",
+                    stagesOf(chain, rows).count, parts.size(), rows,
+                    chain.staysInLayout()
+                        ? "the maps of a band stay on the chip"
+                        : "one is computed while another changes its layout"))
+        .alternative("whole", serial)
+        .alternative(choice, least)
+        .record(joined, records::kDecisionAttr);
     root->getResult(0).replaceAllUsesWith(joined.getY());
     SmallVector<Operation *> dead;
     chain.forEach(

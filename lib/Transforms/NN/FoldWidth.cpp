@@ -8,6 +8,7 @@
 #include "FoldShape.h"
 #include "Rewrite.h"
 #include "ashlar/Transforms/NN/Passes.h"
+#include "dialects/Ashlar/Decision.h"
 
 #include <fmt/format.h>
 
@@ -258,12 +259,8 @@ struct FoldWidthPass : ashlar::nn::impl::FoldWidthBase<FoldWidthPass> {
     } else {
       return;
     }
-    OpBuilder builder(op);
-    op->setAttr(
-        "ashlar.decision",
-        builder.getDictionaryAttr(
-            {builder.getNamedAttr("choice", builder.getStringAttr("plain")),
-             builder.getNamedAttr("reason", builder.getStringAttr(reason))}));
+    records::Decision(op.getContext(), "plain", reason)
+        .record(op, records::kDecisionAttr);
   }
 
   FoldMachine machine() const {
@@ -335,27 +332,32 @@ struct FoldWidthPass : ashlar::nn::impl::FoldWidthBase<FoldWidthPass> {
 
   void take(ConvOp op, const FoldConv &conv, ArrayRef<FoldAlternative> plans,
             const FoldAlternative &best) {
-    auto decision = describe(op, conv, plans, best, machine());
-    if (best.kind == FoldKind::Plain) {
-      op->setAttr("ashlar.decision", decision);
-      return;
-    }
+    records::Decision decision = describe(op, conv, plans, best, machine());
+    if (best.kind == FoldKind::Plain)
+      return decision.record(op, records::kDecisionAttr);
+    const int64_t onCluster =
+        clusterCycles(op, conv, plans.front(), best, machine());
     // Zero taps of a fold are no work of the network.
     const int64_t perResult = conv.channels * productOf(conv.kernel);
-    auto known = op->getAttrOfType<IntegerAttr>(macsAttr);
+    auto known = op->getAttrOfType<IntegerAttr>(records::kMacsAttr);
     const int64_t macs =
         known ? known.getInt() : productOf(shapeOf(op.getY())) * perResult;
     const int64_t weights = shapeOf(op.getW())[0] * perResult;
     ConvOp folded = FoldRewriter(op, best).run();
     OpBuilder builder(folded);
-    folded->setAttr("ashlar.decision", decision);
-    folded->setAttr(macsAttr, builder.getI64IntegerAttr(macs));
-    folded->setAttr(weightsAttr, builder.getI64IntegerAttr(weights));
+    if (onCluster > 0) {
+      folded->setAttr(records::kLeastOnClusterAttr,
+                      builder.getI64IntegerAttr(onCluster));
+      decision.facts.set("least_on_cluster", onCluster);
+    }
+    decision.record(folded, records::kDecisionAttr);
+    folded->setAttr(records::kMacsAttr, builder.getI64IntegerAttr(macs));
+    folded->setAttr(records::kWeightsAttr, builder.getI64IntegerAttr(weights));
     ++numFolded;
   }
 
   /// The terms of one alternative's cost.
-  static DictionaryAttr detailsOf(OpBuilder &builder,
+  static DictionaryAttr detailsOf(MLIRContext *context,
                                   const FoldAlternative &plan,
                                   const FoldConv &conv,
                                   const FoldMachine &machine) {
@@ -379,14 +381,12 @@ struct FoldWidthPass : ashlar::nn::impl::FoldWidthBase<FoldWidthPass> {
         {"useful_rows", use.lane},
         {"useful_width", use.width},
         {"useful_columns", use.channel}};
-    SmallVector<NamedAttribute> entries;
+    records::Facts details(context);
     for (auto [key, value] : counts)
-      entries.push_back(
-          builder.getNamedAttr(key, builder.getI64IntegerAttr(value)));
+      details.set(key, value);
     for (auto [key, value] : shares)
-      entries.push_back(
-          builder.getNamedAttr(key, builder.getF64FloatAttr(value)));
-    return builder.getDictionaryAttr(entries);
+      details.set(key, value);
+    return details.get();
   }
 
   /// What the sparse cluster takes at least for the layer as it is, where that
@@ -408,18 +408,10 @@ struct FoldWidthPass : ashlar::nn::impl::FoldWidthBase<FoldWidthPass> {
     return least < best.total() ? least : 0;
   }
 
-  static DictionaryAttr describe(ConvOp op, const FoldConv &conv,
-                                 ArrayRef<FoldAlternative> plans,
-                                 const FoldAlternative &best,
-                                 const FoldMachine &machine) {
-    OpBuilder builder(op);
-    SmallVector<NamedAttribute> alternatives, details;
-    for (const FoldAlternative &plan : plans) {
-      alternatives.push_back(builder.getNamedAttr(
-          name(plan), builder.getI64IntegerAttr(plan.total())));
-      details.push_back(builder.getNamedAttr(
-          name(plan), detailsOf(builder, plan, conv, machine)));
-    }
+  static records::Decision describe(ConvOp op, const FoldConv &conv,
+                                    ArrayRef<FoldAlternative> plans,
+                                    const FoldAlternative &best,
+                                    const FoldMachine &machine) {
     FoldUtilisation use = utilisation(conv, best, machine);
     std::string reason = fmt::format(
         "{} channels x {} taps as {} x {}, {} results a step: {} array cycles "
@@ -428,16 +420,15 @@ struct FoldWidthPass : ashlar::nn::impl::FoldWidthBase<FoldWidthPass> {
         conv.channels, productOf(conv.kernel), best.channels, best.taps,
         best.lanes, best.array, use.tap, use.lane, use.width, use.channel,
         best.drain, best.read, best.copy, best.copiedBytes, best.encode);
-    SmallVector<NamedAttribute, 5> entries{
-        builder.getNamedAttr("alternatives",
-                             builder.getDictionaryAttr(alternatives)),
-        builder.getNamedAttr("choice", builder.getStringAttr(name(best))),
-        builder.getNamedAttr("details", builder.getDictionaryAttr(details)),
-        builder.getNamedAttr("reason", builder.getStringAttr(reason))};
-    if (int64_t cycles = clusterCycles(op, conv, plans.front(), best, machine))
-      entries.push_back(builder.getNamedAttr(
-          kLeastOnCluster, builder.getI64IntegerAttr(cycles)));
-    return builder.getDictionaryAttr(entries);
+    MLIRContext *context = op.getContext();
+    records::Decision decision(context, name(best), reason);
+    records::Facts details(context);
+    for (const FoldAlternative &plan : plans) {
+      decision.alternative(name(plan), plan.total());
+      details.set(name(plan), detailsOf(context, plan, conv, machine));
+    }
+    decision.facts.set("details", details.get());
+    return decision;
   }
 };
 

@@ -207,7 +207,8 @@ private:
         rewriter.getDenseI64ArrayAttr(SmallVector<int64_t>(spatial, 1)),
         rewriter.getDenseI64ArrayAttr(pads),
         rewriter.getDenseI64ArrayAttr(dilations), op.getGroupAttr());
-    conv->setAttr(macsAttr, rewriter.getI64IntegerAttr(macsOf(op, phase)));
+    conv->setAttr(records::kMacsAttr,
+                  rewriter.getI64IntegerAttr(macsOf(op, phase)));
     return conv;
   }
 
@@ -279,7 +280,7 @@ struct LowerConvTransposePattern : OpRewritePattern<ConvTransposeOp> {
         rewriter.getDenseI64ArrayAttr(ones),
         rewriter.getDenseI64ArrayAttr(convPads), op.getDilationsAttr(),
         op.getGroupAttr());
-    conv->setAttr(macsAttr, macs);
+    conv->setAttr(records::kMacsAttr, macs);
     ++lowered;
     return success();
   }

@@ -16,6 +16,7 @@
 #include "ashlar/Analysis/Layout/StorageType.h"
 #include "ashlar/Analysis/Layout/View.h"
 #include "ashlar/Transforms/NPU/Passes.h"
+#include "dialects/Ashlar/Decision.h"
 #include "dialects/BFP/EncodeEvents.h"
 #include "dialects/NPU/NPUDialect.h"
 #include "mlir/IR/Builders.h"
@@ -146,19 +147,10 @@ private:
   void setDecision(Operation *op, const FunctionCycles &cycles, bool moves,
                    llvm::StringRef reason) {
     constexpr llvm::StringLiteral drain = "drain", vector = "vector-unit";
-    Builder builder(op->getContext());
-    auto entry = [&](llvm::StringRef name, Attribute value) {
-      return builder.getNamedAttr(name, value);
-    };
-    const Attribute alternatives = builder.getDictionaryAttr(
-        {entry(drain, builder.getI64IntegerAttr(cycles.together())),
-         entry(vector, builder.getI64IntegerAttr(cycles.apart()))});
-    op->setAttr(
-        kFunctionDecisionAttr,
-        builder.getDictionaryAttr(
-            {entry("choice", builder.getStringAttr(moves ? vector : drain)),
-             entry("reason", builder.getStringAttr(reason)),
-             entry("alternatives", alternatives)}));
+    records::Decision(op->getContext(), moves ? vector : drain, reason)
+        .alternative(drain, cycles.together())
+        .alternative(vector, cycles.apart())
+        .record(op, kFunctionDecisionAttr);
   }
 
   template <typename OpTy>
@@ -178,8 +170,8 @@ private:
         part(StringAttr(), origin ? origin.getOp() : StringAttr()));
     op.getY().replaceAllUsesExcept(map.getResult(), map);
     op.getY().setType(op.getY().getType().clone(builder.getF32Type()));
-    if (Attribute scale = op->removeAttr(bfp::kScaleAttr))
-      map->setAttr(bfp::kScaleAttr, scale);
+    if (Attribute scale = op->removeAttr(records::kScaleAttr))
+      map->setAttr(records::kScaleAttr, scale);
     op.setFunction("copy");
     op.setAlpha(APFloat(0.0f));
     op.setBeta(APFloat(0.0f));

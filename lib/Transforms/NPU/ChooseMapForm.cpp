@@ -11,6 +11,7 @@
 #include "ashlar/Analysis/Tiles/TilingModel.h"
 #include "ashlar/Partition/Compress.h"
 #include "ashlar/Transforms/NPU/Passes.h"
+#include "dialects/Ashlar/Decision.h"
 #include "dialects/NPU/NPUDialect.h"
 #include "mlir/IR/Builders.h"
 #include "llvm/Support/MathExtras.h"
@@ -287,26 +288,18 @@ void ChooseMapFormPass::record(Operation *op,
                                llvm::ArrayRef<Candidate> candidates,
                                llvm::StringRef choice,
                                llvm::StringRef reason) const {
-  Builder builder(op->getContext());
-  llvm::SmallVector<NamedAttribute> entries, cycles, bytes;
-  for (const Candidate &entry : candidates) {
-    cycles.push_back(builder.getNamedAttr(
-        entry.name, builder.getI64IntegerAttr(int64_t(entry.cycles))));
-    bytes.push_back(builder.getNamedAttr(
-        entry.name, builder.getI64IntegerAttr(int64_t(entry.bytes))));
-  }
-  auto add = [&](llvm::StringRef key, Attribute value) {
-    entries.push_back(builder.getNamedAttr(key, value));
-  };
-  add("choice", builder.getStringAttr(choice));
-  add("reason", builder.getStringAttr(reason));
+  records::Decision decision(op->getContext(), choice, reason);
   if (profile) {
-    add("data_density", builder.getI64IntegerAttr(profile->mean()));
-    add("data", builder.getStringAttr(analysis::name(profile->source)));
-    add("alternatives", builder.getDictionaryAttr(cycles));
-    add("bytes", builder.getDictionaryAttr(bytes));
+    records::Facts bytes(op->getContext());
+    for (const Candidate &entry : candidates) {
+      decision.alternative(entry.name, static_cast<int64_t>(entry.cycles));
+      bytes.set(entry.name, static_cast<int64_t>(entry.bytes));
+    }
+    decision.facts.set("data_density", int64_t(profile->mean()))
+        .set("data", analysis::name(profile->source))
+        .set("bytes", bytes.get());
   }
-  op->setAttr(kMapDecisionAttr, builder.getDictionaryAttr(entries));
+  decision.record(op, kMapDecisionAttr);
 }
 
 void ChooseMapFormPass::choose(Operation *op) {

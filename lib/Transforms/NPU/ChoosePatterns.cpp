@@ -6,6 +6,7 @@
 #include "ashlar/Analysis/Array/PatternTiles.h"
 #include "ashlar/Analysis/Array/WeightPattern.h"
 #include "ashlar/Transforms/NPU/Passes.h"
+#include "dialects/Ashlar/Decision.h"
 #include "dialects/NPU/NPUDialect.h"
 #include "mlir/IR/Builders.h"
 
@@ -70,28 +71,17 @@ private:
     const std::string tiles =
         fmt::format("{} of {} stationary tiles have the pattern {}",
                     cycles.marked, cycles.tiles, name);
-    Builder builder(op->getContext());
-    auto text = [&](llvm::StringRef key, llvm::StringRef value) {
-      return builder.getNamedAttr(key, builder.getStringAttr(value));
-    };
-    auto count = [&](llvm::StringRef key, int64_t value) {
-      return builder.getNamedAttr(key, builder.getI64IntegerAttr(value));
-    };
-    SmallVector<NamedAttribute> alternatives{count("dense", cycles.dense)};
-    if (cycles.marked > 0)
-      alternatives.push_back(count(name, cycles.pattern));
     const llvm::StringRef reason = cycles.marked == 0 ? ""
                                    : !uses ? ", but loads and waits take longer"
                                    : cycles.pattern < cycles.dense
                                        ? ": fewer cycles"
                                        : ": requested";
-    op->setAttr(
-        kPatternDecisionAttr,
-        builder.getDictionaryAttr(
-            {text("choice", uses ? name : "dense"),
-             text("reason", tiles + reason.str()),
-             builder.getNamedAttr("alternatives",
-                                  builder.getDictionaryAttr(alternatives))}));
+    records::Decision decision(&getContext(), uses ? name : "dense",
+                               tiles + reason);
+    decision.alternative("dense", cycles.dense);
+    if (cycles.marked > 0)
+      decision.alternative(name, cycles.pattern);
+    decision.record(op, kPatternDecisionAttr);
   }
 };
 

@@ -6,6 +6,7 @@
 
 #include "ashlar/Analysis/Cost/StationaryCycles.h"
 #include "ashlar/Transforms/NPU/Passes.h"
+#include "dialects/Ashlar/Decision.h"
 #include "dialects/NPU/NPUDialect.h"
 #include "mlir/IR/Builders.h"
 
@@ -29,7 +30,6 @@ struct ChooseStationaryPass : impl::ChooseStationaryBase<ChooseStationaryPass> {
   }
 
   void choose(Operation *op, const machine::Description &machine) {
-    Builder builder(op->getContext());
     const analysis::StationaryCycles cycles =
         analysis::stationaryCycles(op, machine);
     const std::optional<int64_t> moving = cycles.moving();
@@ -49,25 +49,16 @@ struct ChooseStationaryPass : impl::ChooseStationaryBase<ChooseStationaryPass> {
         : turns  ? "fewer cycles: the stream of weights is longer than a load"
         : moving ? "fewer cycles: the stream of positions covers the loads"
                  : "the result cannot be transposed in one pass";
-    llvm::SmallVector<NamedAttribute> alternatives{builder.getNamedAttr(
-        "weights-stationary", builder.getI64IntegerAttr(cycles.weights))};
+    records::Decision decision(
+        op->getContext(),
+        turns ? "activations-stationary" : "weights-stationary", reason);
+    decision.alternative("weights-stationary", cycles.weights);
     if (cycles.activations)
-      alternatives.push_back(
-          builder.getNamedAttr("activations-stationary",
-                               builder.getI64IntegerAttr(*cycles.activations)));
+      decision.alternative("activations-stationary", *cycles.activations);
     if (cycles.blocks)
-      alternatives.push_back(
-          builder.getNamedAttr("activations-stationary-transposed-blocks",
-                               builder.getI64IntegerAttr(*cycles.blocks)));
-    op->setAttr(
-        kStationaryDecisionAttr,
-        builder.getDictionaryAttr(
-            {builder.getNamedAttr("choice", builder.getStringAttr(
-                                                turns ? "activations-stationary"
-                                                      : "weights-stationary")),
-             builder.getNamedAttr("reason", builder.getStringAttr(reason)),
-             builder.getNamedAttr("alternatives",
-                                  builder.getDictionaryAttr(alternatives))}));
+      decision.alternative("activations-stationary-transposed-blocks",
+                           *cycles.blocks);
+    decision.record(op, kStationaryDecisionAttr);
   }
 };
 

@@ -17,6 +17,7 @@
 #include "ashlar/Analysis/Tiles/TilingModel.h"
 #include "ashlar/Machine/Transposes.h"
 #include "ashlar/Transforms/NPU/Passes.h"
+#include "dialects/Ashlar/Decision.h"
 #include "dialects/NPU/NPUDialect.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Builders.h"
@@ -361,25 +362,15 @@ public:
   explicit Classifier(MLIRContext *context) : builder(context) {}
 
   void record(const Movement &movement, Choice choice) {
-    llvm::SmallVector<NamedAttribute> entries{
-        builder.getNamedAttr("choice", builder.getStringAttr(choice.way)),
-        builder.getNamedAttr("reason", builder.getStringAttr(choice.reason))};
-    if (movement.plan) {
-      auto cycles = [&](llvm::StringRef name, int64_t value) {
-        return builder.getNamedAttr(name, builder.getI64IntegerAttr(value));
-      };
-      llvm::SmallVector<NamedAttribute> alternatives{
-          cycles("identity", movement.cycles.identity),
-          cycles("planes", movement.cycles.planes),
-          cycles("copy", movement.cycles.copy),
-          cycles("dma", movement.cycles.dma)};
-      if (movement.cycles.floats > 0)
-        alternatives.push_back(cycles("floats", movement.cycles.floats));
-      entries.push_back(builder.getNamedAttr(
-          "alternatives", builder.getDictionaryAttr(alternatives)));
-    }
-    movement.op->setAttr(kTransposeDecisionAttr,
-                         builder.getDictionaryAttr(entries));
+    records::Decision decision(builder.getContext(), choice.way, choice.reason);
+    if (movement.plan)
+      decision.alternative("identity", movement.cycles.identity)
+          .alternative("planes", movement.cycles.planes)
+          .alternative("copy", movement.cycles.copy)
+          .alternative("dma", movement.cycles.dma);
+    if (movement.plan && movement.cycles.floats > 0)
+      decision.alternative("floats", movement.cycles.floats);
+    decision.record(movement.op, kTransposeDecisionAttr);
   }
 
   /// Makes the operation that lets the array transpose, before the movement.
@@ -412,16 +403,11 @@ public:
   void recordOther(DmaMoveOp op) {
     if (!llvm::is_contained({"transpose", "gather", "reshape"}, op.getKind()))
       return;
-    op->setAttr(
-        kTransposeDecisionAttr,
-        builder.getDictionaryAttr(
-            {builder.getNamedAttr("choice", builder.getStringAttr("copy")),
-             builder.getNamedAttr(
-                 "reason",
-                 builder.getStringAttr(
-                     storageOf(op.getY()).encoded
-                         ? "encoded after the copy: new blocks"
-                         : "elements are omitted, repeated or converted"))}));
+    records::Decision(builder.getContext(), "copy",
+                      storageOf(op.getY()).encoded
+                          ? "encoded after the copy: new blocks"
+                          : "elements are omitted, repeated or converted")
+        .record(op, kTransposeDecisionAttr);
   }
 
   void replace(DmaMoveOp op, PeTransposeOp transpose) {

@@ -13,6 +13,7 @@
 #include "ashlar/Machine/Cycles.h"
 #include "ashlar/Machine/Transfers.h"
 #include "ashlar/Transforms/NPU/Passes.h"
+#include "dialects/Ashlar/Decision.h"
 #include "dialects/NPU/AccessPattern.h"
 #include "dialects/NPU/NPUDialect.h"
 #include "mlir/IR/Builders.h"
@@ -217,9 +218,8 @@ struct FoldLanesPass : impl::FoldLanesBase<FoldLanesPass> {
   /// The terms of one alternative: taps are never inserted and no bytes are
   /// copied, since producers write the folded layout themselves; movements
   /// among them in more runs.
-  NamedAttribute detailsOf(StringRef name, PeConvOp conv, const Lanes &lanes,
+  DictionaryAttr detailsOf(PeConvOp conv, const Lanes &lanes,
                            const machine::Description &machine) {
-    Builder builder(conv.getContext());
     auto share = [](int64_t useful, int64_t all) {
       return static_cast<double>(useful) / static_cast<double>(all);
     };
@@ -231,51 +231,32 @@ struct FoldLanesPass : impl::FoldLanesBase<FoldLanesPass> {
     int64_t rowTiles = lanes.folded()
                            ? lanes.blocks(channels)
                            : int64_t(llvm::divideCeil(channels, rows));
-    auto count = [&](StringRef key, int64_t value) {
-      return builder.getNamedAttr(key, builder.getI64IntegerAttr(value));
-    };
-    auto part = [&](StringRef key, double value) {
-      return builder.getNamedAttr(key, builder.getF64FloatAttr(value));
-    };
     const analysis::DenseCycles cycles = denseCycles(conv, lanes, machine);
-    return builder.getNamedAttr(
-        name,
-        builder.getDictionaryAttr(
-            {count("all_readers_cycles",
-                   denseCycles(readersOf(conv.getX()), lanes, machine).total),
-             count("array_cycles", cycles.array), count("copied_bytes", 0),
-             count("copy_cycles",
-                   analysis::makingCycles(conv.getX(), lanes, *transfers)),
-             count("drain_cycles", cycles.drain), count("lanes", lanes.count),
-             part("useful_columns",
-                  share(outputs,
-                        columns * static_cast<int64_t>(
-                                      llvm::divideCeil(outputs, columns)))),
-             part("useful_rows",
-                  share(channels * lanes.count, rowTiles * rows)),
-             part("useful_taps", 1.0),
-             part("useful_width",
-                  share(width,
-                        lanes.count * static_cast<int64_t>(llvm::divideCeil(
-                                          width, lanes.count))))}));
+    return records::Facts(conv.getContext())
+        .set("all_readers_cycles",
+             denseCycles(readersOf(conv.getX()), lanes, machine).total)
+        .set("array_cycles", cycles.array)
+        .set("copied_bytes", int64_t(0))
+        .set("copy_cycles",
+             analysis::makingCycles(conv.getX(), lanes, *transfers))
+        .set("drain_cycles", cycles.drain)
+        .set("lanes", lanes.count)
+        .set("useful_columns",
+             share(outputs,
+                   columns * int64_t(llvm::divideCeil(outputs, columns))))
+        .set("useful_rows", share(channels * lanes.count, rowTiles * rows))
+        .set("useful_taps", 1.0)
+        .set("useful_width",
+             share(width,
+                   lanes.count * int64_t(llvm::divideCeil(width, lanes.count))))
+        .get();
   }
 
   void explain(PeConvOp conv, const Lanes &best, llvm::ArrayRef<Lanes> folds,
                const machine::Description &machine) {
-    Builder builder(conv.getContext());
-    int64_t own = denseCycles(conv, best, machine).total;
-    llvm::SmallVector<NamedAttribute> alternatives, details;
-    auto add = [&](const std::string &name, const Lanes &lanes) {
-      alternatives.push_back(builder.getNamedAttr(
-          name, builder.getI64IntegerAttr(
-                    costOf(conv.getX(), lanes, machine).first)));
-      details.push_back(detailsOf(name, conv, lanes, machine));
-    };
-    add("plain", Lanes());
-    for (const Lanes &fold : folds)
-      add(fmt::format("pci{}", fold.pitch), fold);
-    int64_t channels = shapeOf(conv.getX())[1];
-    std::string reason =
+    const int64_t own = denseCycles(conv, best, machine).total;
+    const int64_t channels = shapeOf(conv.getX())[1];
+    const std::string reason =
         best.folded()
             ? fmt::format(
                   "{} channels in {}lanes of {} rows: {} results a "
@@ -286,19 +267,21 @@ struct FoldLanesPass : impl::FoldLanesBase<FoldLanesPass> {
                       : "",
                   best.pitch, best.count, own)
             : "no fold takes fewer cycles, copies of its rows included";
-    conv->setAttr(
-        kLanesDecisionAttr,
-        builder.getDictionaryAttr(
-            {builder.getNamedAttr(
-                 "choice",
-                 builder.getStringAttr(
-                     best.folded() ? fmt::format("lane-fold-{}", best.count)
-                                   : "no-lane-fold")),
-             builder.getNamedAttr("reason", builder.getStringAttr(reason)),
-             builder.getNamedAttr("alternatives",
-                                  builder.getDictionaryAttr(alternatives)),
-             builder.getNamedAttr("details",
-                                  builder.getDictionaryAttr(details))}));
+    records::Decision decision(conv.getContext(),
+                               best.folded()
+                                   ? fmt::format("lane-fold-{}", best.count)
+                                   : "no-lane-fold",
+                               reason);
+    records::Facts details(conv.getContext());
+    auto add = [&](const std::string &name, const Lanes &lanes) {
+      decision.alternative(name, costOf(conv.getX(), lanes, machine).first);
+      details.set(name, detailsOf(conv, lanes, machine));
+    };
+    add("plain", Lanes());
+    for (const Lanes &fold : folds)
+      add(fmt::format("pci{}", fold.pitch), fold);
+    decision.facts.set("details", details.get());
+    decision.record(conv, kLanesDecisionAttr);
   }
 
   /// Folds of a map ask for the cost of similar transfers.

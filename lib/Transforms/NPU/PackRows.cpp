@@ -8,6 +8,7 @@
 #include "ashlar/Analysis/Array/RowPacking.h"
 #include "ashlar/Analysis/Tiles/TilingModel.h"
 #include "ashlar/Transforms/NPU/Passes.h"
+#include "dialects/Ashlar/Decision.h"
 #include "dialects/NPU/NPUDialect.h"
 #include "mlir/IR/Builders.h"
 
@@ -44,12 +45,6 @@ struct PackRowsPass : impl::PackRowsBase<PackRowsPass> {
   }
 
   static void explain(PeConvOp conv, const analysis::PackingChoice &choice) {
-    Builder builder(conv.getContext());
-    llvm::SmallVector<NamedAttribute> alternatives;
-    for (const analysis::PackedRows &own : choice.alternatives)
-      alternatives.push_back(
-          builder.getNamedAttr(fmt::format("rows-{}", own.rows),
-                               builder.getI64IntegerAttr(own.total())));
     const analysis::PackedRows &best = choice.chosen();
     const analysis::PackedRows &one = choice.alternatives.front();
     std::string reason =
@@ -60,14 +55,13 @@ struct PackRowsPass : impl::PackRowsBase<PackRowsPass> {
                           analysis::shapeOf(conv.getY())[1], best.rows,
                           best.cycles.array, one.cycles.array,
                           best.cycles.drain, one.cycles.drain);
-    conv->setAttr(
-        kRowsDecisionAttr,
-        builder.getDictionaryAttr(
-            {builder.getNamedAttr("choice", builder.getStringAttr(fmt::format(
-                                                "rows-{}", best.rows))),
-             builder.getNamedAttr("reason", builder.getStringAttr(reason)),
-             builder.getNamedAttr("alternatives",
-                                  builder.getDictionaryAttr(alternatives))}));
+    auto nameOf = [](const analysis::PackedRows &own) {
+      return fmt::format("rows-{}", own.rows);
+    };
+    records::Decision decision(conv.getContext(), nameOf(best), reason);
+    for (const analysis::PackedRows &own : choice.alternatives)
+      decision.alternative(nameOf(own), own.total());
+    decision.record(conv, kRowsDecisionAttr);
   }
 };
 

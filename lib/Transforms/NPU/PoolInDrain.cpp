@@ -15,6 +15,7 @@
 #include "ashlar/Machine/Dram.h"
 #include "ashlar/Partition/Windows.h"
 #include "ashlar/Transforms/NPU/Passes.h"
+#include "dialects/Ashlar/Decision.h"
 #include "dialects/BFP/EncodeEvents.h"
 #include "dialects/NPU/NPUDialect.h"
 #include "mlir/IR/Builders.h"
@@ -187,31 +188,22 @@ void PoolInDrainPass::decide(VecPoolOp pool,
       mode == "eager" && direct <= separate + separate / kCloseCycles;
   const bool uses =
       mode == "on" || close || (mode == "auto" && direct < separate);
-  Builder builder(&getContext());
-  auto count = [&](llvm::StringRef key, int64_t value) {
-    return builder.getNamedAttr(key, builder.getI64IntegerAttr(value));
-  };
-  auto text = [&](llvm::StringRef key, llvm::StringRef value) {
-    return builder.getNamedAttr(key, builder.getStringAttr(value));
-  };
   const std::string why = fmt::format(
       "{} cycles with windows reduced on the way from PSUM, {} with a stored "
       "map{}",
       direct, separate,
       mode == "on" && direct >= separate ? ": requested" : "");
-  const DictionaryAttr decision = builder.getDictionaryAttr(
-      {builder.getNamedAttr(
-           "alternatives",
-           builder.getDictionaryAttr({count("drain-then-pool", separate),
-                                      count("pool-in-drain", direct)})),
-       text("choice", uses ? "pool-in-drain" : "drain-then-pool"),
-       text("reason", mode == "off" ? reason.getValue() : why)});
+  records::Decision decision(&getContext(),
+                             uses ? "pool-in-drain" : "drain-then-pool",
+                             mode == "off" ? reason.getValue() : why);
+  decision.alternative("drain-then-pool", separate)
+      .alternative("pool-in-drain", direct);
   if (!uses) {
-    conv->setAttr(kPoolDecisionAttr, decision);
+    decision.record(conv, kPoolDecisionAttr);
     pooled.erase();
     return;
   }
-  pooled->setAttr(kPoolDecisionAttr, decision);
+  decision.record(pooled, kPoolDecisionAttr);
   pool.getY().replaceAllUsesWith(pooled.getY());
   pool.erase();
   conv.erase();

@@ -11,6 +11,7 @@
 #include "ashlar/Analysis/Tiles/TilingModel.h"
 #include "ashlar/Partition/TilePolicy.h"
 #include "ashlar/Transforms/NPU/Passes.h"
+#include "dialects/Ashlar/Decision.h"
 #include "dialects/NPU/AccessPattern.h"
 #include "dialects/NPU/NPUDialect.h"
 #include "mlir/IR/Builders.h"
@@ -187,27 +188,15 @@ struct ReadWindowsPass : impl::ReadWindowsBase<ReadWindowsPass> {
 
   static void explain(DmaMoveOp move, bool better, int64_t staged,
                       int64_t inPlace) {
-    Builder builder(move.getContext());
-    move->setAttr(
-        "ashlar.decision.windows",
-        builder.getDictionaryAttr(
-            {builder.getNamedAttr(
-                 "choice",
-                 builder.getStringAttr(better ? "in-place" : "staged")),
-             builder.getNamedAttr(
-                 "reason",
-                 builder.getStringAttr(
-                     better ? "windows are read where the operand lies, every "
-                              "element once"
-                            : "copies of the windows over the ends take longer "
-                              "than one more copy of the operand")),
-             builder.getNamedAttr(
-                 "alternatives",
-                 builder.getDictionaryAttr(
-                     {builder.getNamedAttr("in-place",
-                                           builder.getI64IntegerAttr(inPlace)),
-                      builder.getNamedAttr(
-                          "staged", builder.getI64IntegerAttr(staged))}))}));
+    records::Decision(move.getContext(), better ? "in-place" : "staged",
+                      better
+                          ? "windows are read where the operand lies, every "
+                            "element once"
+                          : "copies of the windows over the ends take longer "
+                            "than one more copy of the operand")
+        .alternative("in-place", inPlace)
+        .alternative("staged", staged)
+        .record(move, "ashlar.decision.windows");
   }
 };
 

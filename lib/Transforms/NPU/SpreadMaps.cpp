@@ -9,6 +9,7 @@
 
 #include "ashlar/Analysis/Tiles/TilingModel.h"
 #include "ashlar/Transforms/NPU/Passes.h"
+#include "dialects/Ashlar/Decision.h"
 #include "dialects/NPU/AccessPattern.h"
 #include "dialects/NPU/NPUDialect.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -171,15 +172,13 @@ private:
     const int64_t plain = cost.cycles(Lanes());
     if (plain < kLeastCycles)
       return;
-    Builder builder(&getContext());
-    llvm::SmallVector<NamedAttribute> named{
-        builder.getNamedAttr("plain", builder.getI64IntegerAttr(plain))};
+    records::Decision decision(&getContext());
+    decision.alternative("plain", plain);
     Lanes best;
     int64_t least = plain;
     for (const Lanes &lanes : alternatives) {
       const int64_t cycles = cost.cycles(lanes);
-      named.push_back(builder.getNamedAttr(nameOf(lanes),
-                                           builder.getI64IntegerAttr(cycles)));
+      decision.alternative(nameOf(lanes), cycles);
       if (cycles < least) {
         least = cycles;
         best = lanes;
@@ -187,7 +186,7 @@ private:
     }
     if ((plain - least) * kLeastGain < plain)
       best = Lanes();
-    explain(group, best, cost, builder.getDictionaryAttr(named));
+    explain(group, best, cost, std::move(decision));
     if (best.folded())
       apply(group, best, cost);
   }
@@ -223,28 +222,15 @@ private:
 
   void explainKept(Operation *op, const Lanes &lanes, int64_t onChip,
                    int64_t inDram) {
-    Builder builder(&getContext());
-    auto number = [&](llvm::StringRef name, int64_t value) {
-      return builder.getNamedAttr(name, builder.getI64IntegerAttr(value));
-    };
-    op->setAttr(
-        kSpreadDecisionAttr,
-        builder.getDictionaryAttr(
-            {builder.getNamedAttr(
-                 "choice",
-                 builder.getStringAttr(keepLarge ? nameOf(lanes) : "plain")),
-             builder.getNamedAttr(
-                 "reason",
-                 builder.getStringAttr(
-                     keepLarge
-                         ? fmt::format("the result fits the state buffer in {} "
-                                       "groups of {} partitions",
-                                       lanes.count, lanes.pitch)
-                         : "the whole network takes fewer cycles so")),
-             builder.getNamedAttr(
-                 "alternatives",
-                 builder.getDictionaryAttr({number(nameOf(lanes), onChip),
-                                            number("dram", inDram)}))}));
+    records::Decision(
+        &getContext(), keepLarge ? nameOf(lanes) : "plain",
+        keepLarge ? fmt::format("the result fits the state buffer in {} "
+                                "groups of {} partitions",
+                                lanes.count, lanes.pitch)
+                  : "the whole network takes fewer cycles so")
+        .alternative(nameOf(lanes), onChip)
+        .alternative("dram", inDram)
+        .record(op, kSpreadDecisionAttr);
   }
 
   static std::string nameOf(const Lanes &lanes) {
@@ -252,29 +238,20 @@ private:
   }
 
   void explain(llvm::ArrayRef<Operation *> group, const Lanes &best,
-               SpreadCost &cost, DictionaryAttr alternatives) {
-    Builder builder(&getContext());
+               SpreadCost &cost, records::Decision decision) {
     for (Operation *op : group) {
       const bool works = cost.works(op, best);
-      op->setAttr(
-          kSpreadDecisionAttr,
-          builder.getDictionaryAttr(
-              {builder.getNamedAttr(
-                   "choice",
-                   builder.getStringAttr(works ? nameOf(best) : "plain")),
-               builder.getNamedAttr(
-                   "reason",
-                   builder.getStringAttr(
-                       works ? fmt::format("{} groups of {} partitions take "
-                                           "fewest predicted cycles",
-                                           best.count, best.pitch)
-                       : best.folded()
-                           ? "an axis of the operation, its blocks or an "
-                             "operand do "
-                             "not go into the groups of its neighbours"
-                           : "no second axis across partitions takes so much "
-                             "fewer predicted cycles")),
-               builder.getNamedAttr("alternatives", alternatives)}));
+      decision.choose(works ? nameOf(best) : "plain")
+          .because(
+              works ? fmt::format("{} groups of {} partitions take fewest "
+                                  "predicted cycles",
+                                  best.count, best.pitch)
+              : best.folded()
+                  ? "an axis of the operation, its blocks or an operand do "
+                    "not go into the groups of its neighbours"
+                  : "no second axis across partitions takes so much fewer "
+                    "predicted cycles")
+          .record(op, kSpreadDecisionAttr);
     }
   }
 

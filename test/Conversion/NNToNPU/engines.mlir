@@ -81,11 +81,11 @@ func.func @main(%x: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>, tensor<4xf3
 !x = tensor<1x16x4x4x!bfp.block<mantissa = 8, block = 16, range = 7, axis = 1>>
 !w = tensor<16x16x1x1x!bfp.block<mantissa = 8, block = 16, range = 7, axis = 1>>
 // CHECK-LABEL: func.func @main(
-// CHECK: npu.pe.conv({{.*}}ashlar.decision = {choice = "plain"}
+// CHECK: npu.pe.conv({{.*}}ashlar.decision = #ashlar.decision<choice = "plain", reason = "asked for">
 func.func @main(%x: !x) -> tensor<1x16x4x4xf32> {
   %c = nn.constant dense<0.5> : tensor<16x16x1x1xf32>
   %w = bfp.encode %c weights : tensor<16x16x1x1xf32> -> !w
-  %y = bfp.conv %x, %w {ashlar.decision = {choice = "plain"}, strides = array<i64: 1, 1>, pads = array<i64: 0, 0, 0, 0>, dilations = array<i64: 1, 1>} : (!x, !w) -> tensor<1x16x4x4xf32>
+  %y = bfp.conv %x, %w {ashlar.decision = #ashlar.decision<choice = "plain", reason = "asked for">, strides = array<i64: 1, 1>, pads = array<i64: 0, 0, 0, 0>, dilations = array<i64: 1, 1>} : (!x, !w) -> tensor<1x16x4x4xf32>
   return %y : tensor<1x16x4x4xf32>
 }
 

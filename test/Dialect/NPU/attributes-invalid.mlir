@@ -236,7 +236,7 @@ module attributes {npu.banks_apart = 1} {
 
 // -----
 
-// expected-error@+1 {{attribute 'npu.banks_decision' must be a #npu.program_decision, found {choice = "low-addresses", reason = "fewer cycles"}}}
+// expected-error@+1 {{attribute 'npu.banks_decision' must be a #ashlar.decision, found {choice = "low-addresses", reason = "fewer cycles"}}}
 module attributes {npu.banks_decision = {choice = "low-addresses", reason = "fewer cycles"}} {
 }
 
@@ -244,20 +244,8 @@ module attributes {npu.banks_decision = {choice = "low-addresses", reason = "few
 
 func.func @decides(%x: tensor<1xf32>) -> tensor<1xf32> {
   // expected-error@+1 {{attribute 'npu.comparisons_decision' is allowed only on modules}}
-  %0 = npu.vec.map "relu"(%x) {npu.comparisons_decision = #npu.program_decision<choice = "predicted", reason = "no work left">, alpha = 0.0 : f32, beta = 0.0 : f32} : (tensor<1xf32>) -> tensor<1xf32>
+  %0 = npu.vec.map "relu"(%x) {npu.comparisons_decision = #ashlar.decision<choice = "predicted", reason = "no work left">, alpha = 0.0 : f32, beta = 0.0 : f32} : (tensor<1xf32>) -> tensor<1xf32>
   return %0 : tensor<1xf32>
-}
-
-// -----
-
-// expected-error@+1 {{expects a choice and a reason, found choice "" and reason "none"}}
-module attributes {npu.banks_decision = #npu.program_decision<choice = "", reason = "none">} {
-}
-
-// -----
-
-// expected-error@+1 {{expects the cycles of alternative 'banks-apart' as an i64 that is not negative, found "90"}}
-module attributes {npu.banks_decision = #npu.program_decision<choice = "banks-apart", reason = "fewer cycles", alternatives = {"banks-apart" = "90"}>} {
 }
 
 // -----

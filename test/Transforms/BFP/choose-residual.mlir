@@ -19,7 +19,7 @@ func.func @block(%x: tensor<1x16x8x8xf32>) -> tensor<1x16x8x8xf32> {
   // BF16: bfp.encode %[[R]] : tensor<1x16x8x8xbf16>
   // CHECK: bfp.conv
   // CHECK: residual(%[[R]])
-  // BFP-SAME: ashlar.decision.residual = {bytes_bf16 = 3136 : i64, bytes_bfp = 1088 : i64, bytes_f32 = 5184 : i64, choice = "residual-bfp", reason = "residual operand, one storage with what products read"}
+  // BFP-SAME: ashlar.decision.residual = #ashlar.decision<choice = "residual-bfp", reason = "residual operand, one storage with what products read", facts = {bytes_bf16 = 3136 : i64, bytes_bfp = 1088 : i64, bytes_f32 = 5184 : i64}>
   // F32-SAME: choice = "residual-f32", reason = "residual operand, stored next to the encoding that products read"
   // BF16-SAME: choice = "residual-bf16"
   %0 = nn.unary exp %x : (tensor<1x16x8x8xf32>) -> tensor<1x16x8x8xf32>

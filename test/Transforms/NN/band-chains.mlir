@@ -18,7 +18,7 @@
 // CHECK: %[[B:.+]] = nn.reshape %[[M]]
 // CHECK: %[[D:.+]] = nn.pow %[[B]]
 // CHECK: %[[Y:.+]] = nn.div %[[X]], %[[D]] : (tensor<1x192x[[R]]x55xf32>, tensor<1x192x[[R]]x55xf32>)
-// CHECK: nn.concat %[[Y]], {{.*}} {ashlar.decision = {alternatives = {"bands-of-[[R]]" = {{[0-9]+}} : i64, whole = {{[0-9]+}} : i64}, choice = "bands-of-[[R]]", reason = "6 operations in {{[0-9]+}} bands of [[R]] rows{{.*}}axis = 2
+// CHECK: nn.concat %[[Y]], {{.*}} {ashlar.decision = #ashlar.decision<choice = "bands-of-[[R]]", reason = "6 operations in {{[0-9]+}} bands of [[R]] rows{{.*}}", alternatives = {"bands-of-[[R]]" = {{[0-9]+}} : i64, whole = {{[0-9]+}} : i64}>, axis = 2
 // RUNS-LABEL: @normalise
 // RUNS: nn.concat {{.*}}choice = "bands-of-11"
 // With room for everything and copies of any pattern there is too little to gain.

@@ -13,7 +13,7 @@
 // CHECK-NEXT: %[[F:.*]] = nn.reshape %[[E]] : (tensor<1x2x1xf32>) -> tensor<1x2xf32>
 // CHECK-NEXT: return %[[F]]
 // FOLD-LABEL: func.func @main
-// FOLD: nn.conv %{{.*}}{{.*}}ashlar.decision = {alternatives = {{.*}}"pack-taps"
+// FOLD: nn.conv %{{.*}}{{.*}}ashlar.decision = #ashlar.decision<{{.*}}alternatives = {{.*}}"pack-taps"
 func.func @main(%arg0: tensor<1x1x4xf32>) -> tensor<1x2xf32> {
   %w = nn.constant dense<1.0> : tensor<2x1x3xf32>
   %c = nn.constant dense<[[1.0], [2.0]]> : tensor<2x1xf32>

@@ -31,7 +31,7 @@
 // Depthwise: the array adds zeros of 63 other channels.
 module attributes {npu.target = #npu.target<"a1">} {
 // BOTH-LABEL: func.func @depthwise(
-// AUTO: npu.tcu.conv({{.*}}choice = "sparse-tile"{{.*}}eligible = "yes"{{.*}}reason = "fewer cycles than the dense array"
+// AUTO: npu.tcu.conv({{.*}}choice = "sparse-tile", reason = "fewer cycles than the dense array"{{.*}}eligible = "yes"
 // TILE: npu.tcu.conv(
 // OFF: npu.pe.conv({{.*}}choice = "dense"{{.*}}reason = "the sparse cluster is switched off"
 func.func @depthwise(%x: !x) -> tensor<1x64x56x56xf32> {
@@ -49,7 +49,7 @@ func.func @depthwise(%x: !x) -> tensor<1x64x56x56xf32> {
 // Every coefficient counts: the array is faster.
 module attributes {npu.target = #npu.target<"a1">} {
 // BOTH-LABEL: func.func @full(
-// AUTO: npu.pe.conv({{.*}}alternatives = {dense = 1007 : i64, "sparse-tile-least" = 1568 : i64}, choice = "dense"{{.*}}reason = "the dense array takes fewer cycles"{{.*}}zeros = #npu.zeros<weights = 4096, structural = 0, exact = 0, encoded = 0>
+// AUTO: npu.pe.conv({{.*}}choice = "dense", reason = "the dense array takes fewer cycles", alternatives = {dense = 1007 : i64, "sparse-tile-least" = 1568 : i64}{{.*}}zeros = #npu.zeros<weights = 4096, structural = 0, exact = 0, encoded = 0>
 // TILE: npu.tcu.conv({{.*}}reason = "requested"
 // OFF: npu.pe.conv(
 func.func @full(%x: !x) -> tensor<1x64x28x28xf32> {
@@ -138,7 +138,7 @@ func.func @unfolded(%x: !x) -> tensor<1x16x30x40xf32> {
 // Queues shorter than the products that may wait: no scattering.
 module attributes {npu.target = #npu.target<"short", sparse = {queue_depth = 16, coefficients_per_step = 4}>} {
 // SCATTER-LABEL: func.func @short_queues(
-// SCATTER: npu.pe.conv({{.*}}eligible = "no"{{.*}}reason = "more products may wait than its queues hold"
+// SCATTER: npu.pe.conv({{.*}}reason = "more products may wait than its queues hold"{{.*}}eligible = "no"
 func.func @short_queues(%x: !x) -> tensor<1x64x56x56xf32> {
   %k = nn.constant dense<1.0> : tensor<64x1x3x3xf32>
   %w = bfp.encode %k weights : tensor<64x1x3x3xf32> -> !w
@@ -169,7 +169,7 @@ func.func @planes_of_cells(%x: !x) -> tensor<1x64x56x56xf32> {
 !w = tensor<64x1x3x3x!bfp.block<mantissa = 8, block = 16, range = 7, axis = 1>>
 module attributes {npu.target = #npu.target<"uneven", xm_group = 4, sb = {partitions = 100}, pe = {rows = 96, columns = 48}>} {
 // TILE-LABEL: func.func @no_plane(
-// TILE: npu.pe.conv({{.*}}eligible = "no"{{.*}}reason = "no plane of exponent cells has its blocks"
+// TILE: npu.pe.conv({{.*}}reason = "no plane of exponent cells has its blocks"{{.*}}eligible = "no"
 func.func @no_plane(%x: !x) -> tensor<1x64x56x56xf32> {
   %k = nn.constant dense<1.0> : tensor<64x1x3x3xf32>
   %w = bfp.encode %k weights : tensor<64x1x3x3xf32> -> !w

@@ -10,7 +10,7 @@
 // 64 lanes take 8 cycles a result, the array 3 for 64 results, the vector unit
 // 8 for 128. It also encodes; the scale policy of the result goes with it.
 // CHECK-LABEL: func.func @wide(
-// CHECK: %[[SUMS:.*]] = npu.pe.matmul({{.*}}alternatives = {drain = 37824 : i64, "vector-unit" = 21276 : i64}, choice = "vector-unit"{{.*}}function = "copy", origin = #npu.origin<op = "matmul">{{.*}}-> tensor<1x197x1536xf32>
+// CHECK: %[[SUMS:.*]] = npu.pe.matmul({{.*}}choice = "vector-unit"{{.*}}alternatives = {drain = 37824 : i64, "vector-unit" = 21276 : i64}{{.*}}function = "copy", origin = #npu.origin<op = "matmul">{{.*}}-> tensor<1x197x1536xf32>
 // CHECK: npu.vec.map "gelu"(%[[SUMS]]) {{{.*}}ashlar.scale = "max"{{.*}}origin = #npu.origin<name = "hidden", op = "gelu">
 module attributes {npu.target = #npu.target<"a1", base = "a1">} {
 func.func @wide(%x: !x) -> !y {

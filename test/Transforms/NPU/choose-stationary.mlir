@@ -9,7 +9,7 @@
 // 49 positions cover no load of 128 rows: the weights move.
 module attributes {npu.target = #npu.target<"a1-ideal", base = "a1-ideal">} {
 // CHECK-LABEL: func.func @few_positions(
-// CHECK: npu.pe.conv({{.*}}"activations-stationary" = 3{{[0-9]+}} : i64{{.*}}"weights-stationary" = 4096 : i64{{.*}}choice = "activations-stationary"{{.*}}#npu.stationary<activations
+// CHECK: npu.pe.conv({{.*}}choice = "activations-stationary"{{.*}}"activations-stationary" = 3{{[0-9]+}} : i64{{.*}}"weights-stationary" = 4096 : i64{{.*}}#npu.stationary<activations
 func.func @few_positions(%x: !x, %c: tensor<512x512x1x1xf32>) -> tensor<1x512x7x7xf32> {
   %k = nn.constant dense<1.0> : tensor<512x512x1x1xf32>
   %w = bfp.encode %k weights : tensor<512x512x1x1xf32> -> !w
@@ -43,7 +43,7 @@ func.func @large_map(%x: !x) -> tensor<1x64x56x56xf32> {
 // array turns them whole: fewer cycles than a copy and an encode.
 module attributes {npu.target = #npu.target<"a1-ideal", base = "a1-ideal">} {
 // CHECK-LABEL: func.func @turned_blocks(
-// CHECK: npu.pe.conv({{.*}}"activations-stationary-transposed-blocks" = {{[0-9]+}} : i64{{.*}}and the array transposes whole blocks"{{.*}}#npu.stationary<activations_blocks>
+// CHECK: npu.pe.conv({{.*}}and the array transposes whole blocks"{{.*}}"activations-stationary-transposed-blocks" = {{[0-9]+}} : i64{{.*}}#npu.stationary<activations_blocks>
 func.func @turned_blocks(%x: !x) -> !x {
   %k = nn.constant dense<1.0> : tensor<512x512x1x1xf32>
   %w = bfp.encode %k weights : tensor<512x512x1x1xf32> -> !w

@@ -24,7 +24,7 @@ func.func @plain(%x: !x, %w: !w) -> !f {
 // CHECK-NEXT: npu.pe.matmul
 // CHECK-NEXT: npu.vec.map
 func.func @explained(%x: !x, %w: !w) -> !f {
-  %0 = npu.pe.matmul(%x, %w) {ashlar.decision.stationary = {alternatives = {"weights-stationary" = 0 : i64}, choice = "weights-stationary"}, layout = #npu.layout<axis = 1>, alpha = 0.0 : f32, beta = 0.0 : f32, function = "copy"} : (!x, !w) -> !f
+  %0 = npu.pe.matmul(%x, %w) {ashlar.decision.stationary = #ashlar.decision<choice = "weights-stationary", reason = "fewer cycles", alternatives = {"weights-stationary" = 0 : i64}>, layout = #npu.layout<axis = 1>, alpha = 0.0 : f32, beta = 0.0 : f32, function = "copy"} : (!x, !w) -> !f
   %1 = npu.vec.map "abs"(%0) {layout = #npu.layout<axis = 0>, alpha = 0.0 : f32, beta = 0.0 : f32} : (!f) -> !f
   return %1 : !f
 }

@@ -11,7 +11,7 @@
 // The function that alone reads the result rides on the drain.
 // CHECK-LABEL: func.func @exchange(
 // CHECK: npu.vec.map "relu"
-// CHECK-NEXT: %[[T:.*]] = npu.pe.transpose({{.*}}alternatives = {copy = {{[0-9]+}} : i64, dma = {{[0-9]+}} : i64, floats = {{[0-9]+}} : i64, identity = {{[0-9]+}} : i64, planes = {{[0-9]+}} : i64}, choice = "identity", reason = "fewest predicted cycles"{{.*}}function = "tanh"{{.*}}source_axis = 0 : i64
+// CHECK-NEXT: %[[T:.*]] = npu.pe.transpose({{.*}}choice = "identity", reason = "fewest predicted cycles", alternatives = {copy = {{[0-9]+}} : i64, dma = {{[0-9]+}} : i64, floats = {{[0-9]+}} : i64, identity = {{[0-9]+}} : i64, planes = {{[0-9]+}} : i64}{{.*}}function = "tanh"{{.*}}source_axis = 0 : i64
 // CHECK-NEXT: npu.vec.pool "max"(%[[T]])
 // DMA-LABEL: func.func @exchange(
 // DMA: npu.dma.move "transpose"({{.*}}choice = "dma", reason = "requested"{{.*}}route = #npu.route<through_dram>

@@ -10,7 +10,7 @@
 // 9 of 28 * 28.
 module attributes {npu.target = #npu.target<"a1">} {
 // CHECK-LABEL: func.func @few_outputs(
-// CHECK: npu.pe.conv({{.*}}ashlar.decision.rows = {alternatives = {"rows-1" = {{[0-9]+}} : i64, "rows-2" = {{[0-9]+}} : i64}, choice = "rows-2", reason = "32 outputs of 2 rows in the columns: 4704 cycles of the array instead of 7056, 392 of drains instead of 784"}{{.*}}packed_rows = 2
+// CHECK: npu.pe.conv({{.*}}ashlar.decision.rows = #ashlar.decision<choice = "rows-2", reason = "32 outputs of 2 rows in the columns: 4704 cycles of the array instead of 7056, 392 of drains instead of 784", alternatives = {"rows-1" = {{[0-9]+}} : i64, "rows-2" = {{[0-9]+}} : i64}>{{.*}}packed_rows = 2
 func.func @few_outputs(%x: !x) -> tensor<1x32x28x28xf32> {
   %k = nn.constant dense<1.0> : tensor<32x128x3x3xf32>
   %w = bfp.encode %k weights : tensor<32x128x3x3xf32> -> !w

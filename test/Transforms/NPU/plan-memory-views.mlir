@@ -30,7 +30,7 @@ func.func @sliced(%arg0: tensor<1x6x8xf32>) -> tensor<1x3x16xf32> {
 // CHECK-LABEL: func.func @transposed(
 // CHECK: npu.dma.move "transpose"
 // CHECK-NOT: route = #npu.route<view>
-// CHECK-SAME: ashlar.decision.view = {choice = "copy", reason = "as a view of its operand 'product' could not read it: its positions do not lie at one distance
+// CHECK-SAME: ashlar.decision.view = #ashlar.decision<choice = "copy", reason = "as a view of its operand 'product' could not read it: its positions do not lie at one distance
 !x = !bfp.block<mantissa = 8, block = 8, range = 7, axis = 2>
 !w = !bfp.block<mantissa = 8, block = 8, range = 7, axis = 0>
 module attributes {npu.target = #npu.target<"small", xm_group = 4, sb = {partitions = 8, bytes_per_partition = 4096}, pe = {rows = 8, columns = 8}, act = {lanes = 8}>} {

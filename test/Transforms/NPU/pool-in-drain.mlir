@@ -13,7 +13,7 @@
 !p = tensor<1x64x8x8x!bfp.block<mantissa = 8, block = 16, range = 7, axis = 1>>
 module attributes {npu.target = #npu.target<"pooling", base = "a1", vec = {psum_lanes = 64}>} {
 // CHECK-LABEL: func.func @pooled(
-// CHECK: npu.pe.conv({{.*}}ashlar.decision.pool = {alternatives = {"drain-then-pool" = {{[0-9]+}} : i64, "pool-in-drain" = {{[0-9]+}} : i64}, choice = "pool-in-drain"{{.*}}pooling = #npu.pooling<kind = "max", kernel = [2, 2], strides = [2, 2], pads = [0, 0, 0, 0], dilations = [1, 1], include_pad = false, map = tensor<1x64x16x16x!bfp.block<mantissa = 8, block = 16, range = 7, axis = 1>>>
+// CHECK: npu.pe.conv({{.*}}ashlar.decision.pool = #ashlar.decision<choice = "pool-in-drain", reason = "{{.+}}", alternatives = {"drain-then-pool" = {{[0-9]+}} : i64, "pool-in-drain" = {{[0-9]+}} : i64}>{{.*}}pooling = #npu.pooling<kind = "max", kernel = [2, 2], strides = [2, 2], pads = [0, 0, 0, 0], dilations = [1, 1], include_pad = false, map = tensor<1x64x16x16x!bfp.block<mantissa = 8, block = 16, range = 7, axis = 1>>>
 // CHECK-SAME: -> tensor<1x64x8x8x
 // CHECK-NOT: npu.vec.pool
 func.func @pooled(%x: !x) -> !p {

@@ -12,7 +12,7 @@
 module attributes {npu.target = #npu.target<"a1">} {
 // CHECK-LABEL: func.func @image(
 // CHECK: npu.dma.move
-// CHECK-SAME: ashlar.decision.windows = {alternatives = {"in-place" = {{[0-9]+}} : i64, staged = {{[0-9]+}} : i64}, choice = "in-place"
+// CHECK-SAME: ashlar.decision.windows = #ashlar.decision<choice = "in-place", reason = "{{.+}}", alternatives = {"in-place" = {{[0-9]+}} : i64, staged = {{[0-9]+}} : i64}>
 // CHECK-SAME: fill = 0.000000e+00 : f64
 // CHECK-SAME: patterns = [
 // The corner: taps from the second row and column on, of one position.

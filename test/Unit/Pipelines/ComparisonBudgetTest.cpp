@@ -75,7 +75,7 @@ TEST(ComparisonBudgetTest, DecisionNamesWhatWasLeftOut) {
   budget.giveUp();
   EXPECT_TRUE(budget.wasGivenUp("that"));
   EXPECT_FALSE(budget.wasGivenUp("other"));
-  const npu::ProgramDecisionAttr decision = budget.decision(context);
+  const records::DecisionAttr decision = budget.decision(context);
   ASSERT_TRUE(decision);
   EXPECT_TRUE(
       decision.getReason().getValue().ends_with("not compared: this, that"));

@@ -83,11 +83,6 @@ struct FoldOptions {
   int64_t clusterMultipliers = 0;
 };
 
-/// Entry of the decision of a folded convolution: a lower bound of the cycles
-/// of the sparse cluster without the fold, if it is below those of the fold.
-/// Only a comparison of whole programs can decide then.
-inline constexpr llvm::StringLiteral kLeastOnCluster = "least_on_cluster";
-
 /// The simplify phase: on exit everything computable at compile time is a
 /// constant, batch_norm and conv_transpose are gone, data movement is minimal.
 /// Added to a manager of builtin.module.

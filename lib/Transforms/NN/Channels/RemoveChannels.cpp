@@ -8,6 +8,7 @@
 #include "ChannelGraph.h"
 #include "ashlar/Analysis/Module/NodeNames.h"
 #include "ashlar/Transforms/NN/Passes.h"
+#include "dialects/Ashlar/Decision.h"
 #include "dialects/NN/NNElements.h"
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/StringExtras.h"
@@ -320,14 +321,8 @@ void RemoveChannelsPass::decide(Operation *op, const Kept *x, const Kept *y,
   part(y, "output");
   if (folds)
     parts.push_back("the bias has the part of those that were one number");
-  Builder builder(op->getContext());
-  op->setAttr(
-      kChannelDecisionAttr,
-      builder.getDictionaryAttr(
-          {builder.getNamedAttr("choice",
-                                builder.getStringAttr("fewer-channels")),
-           builder.getNamedAttr(
-               "reason", builder.getStringAttr(llvm::join(parts, "; ")))}));
+  records::Decision(op->getContext(), "fewer-channels", llvm::join(parts, "; "))
+      .record(op, kChannelDecisionAttr);
 }
 
 } // namespace

@@ -62,17 +62,11 @@ struct ChooseClusterPass : impl::ChooseClusterBase<ChooseClusterPass> {
     evidence.sparseRuns = false;
     partition::Route route =
         llvm::cantFail(partition::classify(evidence, rule));
-    Builder builder(op->getContext());
-    auto text = [&](llvm::StringRef name, llvm::StringRef value) {
-      return builder.getNamedAttr(name, builder.getStringAttr(value));
-    };
-    op->setAttr(
-        kSparseDecisionAttr,
-        builder.getDictionaryAttr(
-            {text("class", partition::name(route)),
-             text("choice", partition::name(route)),
-             text("reason", product ? "the sparse cluster has convolutions"
-                                    : "neither cluster has the operation")}));
+    records::Decision decision(op->getContext(), partition::name(route),
+                               product ? "the sparse cluster has convolutions"
+                                       : "neither cluster has the operation");
+    decision.facts.set("class", partition::name(route));
+    decision.record(op, kSparseDecisionAttr);
   }
 
   template <typename T>
@@ -164,54 +158,41 @@ struct ChooseClusterPass : impl::ChooseClusterBase<ChooseClusterPass> {
   /// Records the decision and converts the operation if it is to move.
   void finish(Candidate &candidate) {
     PeConvOp conv = candidate.conv;
-    Builder builder(conv.getContext());
-    llvm::SmallVector<NamedAttribute> decision;
-    auto text = [&](llvm::StringRef name, const llvm::Twine &value) {
-      decision.push_back(
-          builder.getNamedAttr(name, builder.getStringAttr(value)));
-    };
-    auto number = [&](llvm::StringRef name, int64_t value) {
-      decision.push_back(
-          builder.getNamedAttr(name, builder.getI64IntegerAttr(value)));
-    };
-    text("eligible", candidate.obstacle.empty() ? "yes" : "no");
-    text("class", partition::name(candidate.sparse ? partition::Route::Sparse
-                                                   : partition::Route::Dense));
-    text("choice",
-         candidate.sparse ? choiceName(candidate.scatters()) : "dense");
-    text("reason", reasonOf(candidate));
-    number("dense_tiles", candidate.tiles);
-    number("dense_tiles_skipped", candidate.zeroTiles);
-    int64_t kept = candidate.tiles - candidate.zeroTiles;
-    text("dense_realised_skip",
-         fmt::format("{:.2f}", kept > 0 ? static_cast<double>(candidate.tiles) /
-                                              static_cast<double>(kept)
-                                        : 1.0));
-    number("data_density", candidate.data.mean());
+    records::Decision decision(
+        &getContext(),
+        candidate.sparse ? choiceName(candidate.scatters()) : "dense",
+        reasonOf(candidate));
+    const int64_t kept = candidate.tiles - candidate.zeroTiles;
+    decision.facts.set("eligible", candidate.obstacle.empty() ? "yes" : "no")
+        .set("class",
+             partition::name(candidate.sparse ? partition::Route::Sparse
+                                              : partition::Route::Dense))
+        .set("dense_tiles", candidate.tiles)
+        .set("dense_tiles_skipped", candidate.zeroTiles)
+        .set("dense_realised_skip",
+             kept > 0 ? ratioText(candidate.tiles, kept) : "1.00")
+        .set("data_density", int64_t(candidate.data.mean()));
     if (candidate.encode > 0)
-      number("input_encode", candidate.encode);
+      decision.facts.set("input_encode", candidate.encode);
     if (candidate.plan() || candidate.tile.least > 0)
-      addAlternatives(builder, candidate,
-                      candidate.mayFold ? candidate.folded : candidate.plain,
-                      decision);
-    addZeros(builder, candidate, decision);
-    NamedAttrList entries(decision);
-    if (candidate.sparse)
-      addMeasured(entries, candidate);
-    if (candidate.sparse)
-      describe(entries, {*candidate.plan(), candidate.best().unskipped,
-                         candidate.best().parts, 1, candidate.scatters()});
+      addAlternatives(decision, candidate);
+    addZeros(decision, candidate);
+    if (candidate.sparse) {
+      addMeasured(decision, candidate);
+      describe(decision, {*candidate.plan(), candidate.best().unskipped,
+                          candidate.best().parts, 1, candidate.scatters()});
+    }
     if (candidate.sparse && candidate.scatters())
-      entries.set("cuts",
-                  analysis::cutsAttr(*candidate.scatter.plan, candidate.data,
+      decision.facts.set(
+          "cuts", analysis::cutsAttr(*candidate.scatter.plan, candidate.data,
                                      cut, candidate.drained, &getContext()));
-    conv->setAttr(kSparseDecisionAttr, entries.getDictionary(&getContext()));
+    decision.record(conv, kSparseDecisionAttr);
     if (candidate.sparse)
       convert(candidate);
   }
 
   /// What the node took in the networks that were timed.
-  void addMeasured(NamedAttrList &decision, Candidate &candidate) {
+  void addMeasured(records::Decision &decision, Candidate &candidate) {
     const llvm::json::Object *nodes = cycles.getObject("nodes");
     const llvm::json::Object *node =
         nodes ? nodes->getObject(analysis::getNodeName(candidate.conv.getLoc()))
@@ -219,62 +200,45 @@ struct ChooseClusterPass : impl::ChooseClusterBase<ChooseClusterPass> {
     const llvm::json::Object *network = cycles.getObject("network");
     if (!node || !network)
       return;
-    Builder builder(&getContext());
     auto pair = [&](const llvm::json::Object &both) {
-      auto number = [&](llvm::StringRef name, llvm::StringRef key) {
-        return builder.getNamedAttr(
-            name, builder.getI64IntegerAttr(both.getInteger(key).value_or(0)));
-      };
-      return builder.getDictionaryAttr(
-          {number("dense", "dense"),
-           number(choiceName(candidate.scatters()), "written")});
+      return records::Facts(&getContext())
+          .set("dense", both.getInteger("dense").value_or(0))
+          .set(choiceName(candidate.scatters()),
+               both.getInteger("written").value_or(0))
+          .get();
     };
-    decision.set("measured", pair(*node));
-    decision.set("measured_network", pair(*network));
+    decision.facts.set("measured", pair(*node))
+        .set("measured_network", pair(*network));
   }
 
-  static void addAlternatives(Builder &builder, const Candidate &candidate,
-                              int64_t dense,
-                              llvm::SmallVectorImpl<NamedAttribute> &decision) {
-    auto number = [&](llvm::StringRef name, int64_t value) {
-      return builder.getNamedAttr(name, builder.getI64IntegerAttr(value));
-    };
-    llvm::SmallVector<NamedAttribute> alternatives{number("dense", dense)};
-    if (candidate.tile.plan) {
-      alternatives.push_back(
-          number("sparse-tile", candidate.tile.plan->cycles));
-      alternatives.push_back(
-          number("sparse-tile-unskipped", candidate.tile.unskipped));
-    }
+  static void addAlternatives(records::Decision &decision,
+                              const Candidate &candidate) {
+    decision.alternative("dense", candidate.mayFold ? candidate.folded
+                                                    : candidate.plain);
+    if (candidate.tile.plan)
+      decision.alternative("sparse-tile", candidate.tile.plan->cycles)
+          .alternative("sparse-tile-unskipped", candidate.tile.unskipped);
     if (candidate.tile.least > 0)
-      alternatives.push_back(number("sparse-tile-least", candidate.tile.least));
+      decision.alternative("sparse-tile-least", candidate.tile.least);
     if (candidate.scatter.plan)
-      alternatives.push_back(
-          number("sparse-scatter", candidate.scatter.plan->cycles));
-    decision.push_back(builder.getNamedAttr(
-        "alternatives", builder.getDictionaryAttr(alternatives)));
+      decision.alternative("sparse-scatter", candidate.scatter.plan->cycles);
   }
 
   /// Theoretical skip: weights per coefficient that is left.
-  static void addZeros(Builder &builder, Candidate &candidate,
-                       llvm::SmallVectorImpl<NamedAttribute> &decision) {
+  static void addZeros(records::Decision &decision, Candidate &candidate) {
     ZerosAttr zeros = candidate.conv.getZerosAttr();
     if (!zeros)
       return;
-    auto count = [&](llvm::StringRef name, int64_t value) {
-      return builder.getNamedAttr(name, builder.getI64IntegerAttr(value));
-    };
-    decision.push_back(builder.getNamedAttr(
-        "zeros", builder.getDictionaryAttr(
-                     {count("weights", zeros.getWeights()),
-                      count("exact", zeros.getExact()),
-                      count("encoded", zeros.getEncoded()),
-                      count("structural", zeros.getStructural())})));
-    int64_t left = zeros.getWeights() - zeros.getExact() - zeros.getEncoded() -
-                   zeros.getStructural();
-    decision.push_back(builder.getNamedAttr(
-        "theoretical_skip",
-        builder.getStringAttr(ratioText(zeros.getWeights(), left))));
+    const int64_t left = zeros.getWeights() - zeros.getExact() -
+                         zeros.getEncoded() - zeros.getStructural();
+    decision.facts
+        .set("zeros", records::Facts(zeros.getContext())
+                          .set("weights", zeros.getWeights())
+                          .set("exact", zeros.getExact())
+                          .set("encoded", zeros.getEncoded())
+                          .set("structural", zeros.getStructural())
+                          .get())
+        .set("theoretical_skip", ratioText(zeros.getWeights(), left));
   }
 
   static bool bytes(Value value) {

@@ -44,53 +44,38 @@ static std::string planText(const WrittenPlan &written) {
 }
 
 /// Dense less chosen cycles: as measured on the whole network, or as predicted.
-static std::optional<int64_t> savedCycles(DictionaryAttr alternatives,
-                                          DictionaryAttr measured,
+static std::optional<int64_t> savedCycles(const records::Decision &decision,
                                           llvm::StringRef choice) {
-  for (DictionaryAttr cycles : {measured, alternatives}) {
-    auto of = [&](llvm::StringRef name) {
-      return cycles ? cycles.getAs<IntegerAttr>(name) : IntegerAttr();
-    };
-    if (of("dense") && of(choice))
-      return of("dense").getInt() - of(choice).getInt();
+  if (auto measured = decision.facts.getAs<DictionaryAttr>("measured")) {
+    auto dense = measured.getAs<IntegerAttr>("dense");
+    auto chosen = measured.getAs<IntegerAttr>(choice);
+    if (dense && chosen)
+      return dense.getInt() - chosen.getInt();
   }
-  return std::nullopt;
+  const auto dense = decision.cyclesOf("dense"),
+             chosen = decision.cyclesOf(choice);
+  return dense && chosen ? std::optional(*dense - *chosen) : std::nullopt;
 }
 
-void describe(NamedAttrList &decision, const WrittenPlan &written) {
+void describe(records::Decision &decision, const WrittenPlan &written) {
   const analysis::TilePlan &plan = written.plan;
-  auto dictionary = [&](llvm::StringRef name) {
-    return dyn_cast_or_null<DictionaryAttr>(decision.get(name));
-  };
-  DictionaryAttr before = dictionary("alternatives");
-  if (!before)
+  if (!decision.cyclesOf("dense"))
     return;
-  Builder builder(before.getContext());
-  auto number = [&](int64_t value) { return builder.getI64IntegerAttr(value); };
-  auto text = [&](const llvm::Twine &value) {
-    return builder.getStringAttr(value);
-  };
-  llvm::StringRef choice = choiceName(written.scatters);
-  NamedAttrList alternatives(before);
-  alternatives.set(choice, number(written.tiles * plan.cycles));
+  const llvm::StringRef choice = choiceName(written.scatters);
+  decision.alternative(choice, written.tiles * plan.cycles);
   if (!written.scatters)
-    alternatives.set("sparse-tile-unskipped",
-                     number(written.tiles * written.unskipped));
-  DictionaryAttr cycles = alternatives.getDictionary(before.getContext());
-  decision.set("alternatives", cycles);
-  if (auto saved = savedCycles(cycles, dictionary("measured"), choice))
-    decision.set("cycles_saved", number(*saved));
-  decision.set("realised_skip",
-               text(ratioText(written.unskipped, plan.cycles)));
-  decision.set("plan", text(planText(written)));
-  auto engine = [&](llvm::StringRef name, int64_t value) {
-    return builder.getNamedAttr(name, number(written.tiles * value));
-  };
-  decision.set("engines",
-               builder.getDictionaryAttr({engine("run", plan.run),
-                                          engine("load", plan.load),
-                                          engine("drain", plan.drain),
-                                          engine("stream", plan.stream)}));
+    decision.alternative("sparse-tile-unskipped",
+                         written.tiles * written.unskipped);
+  if (auto saved = savedCycles(decision, choice))
+    decision.facts.set("cycles_saved", *saved);
+  decision.facts.set("realised_skip", ratioText(written.unskipped, plan.cycles))
+      .set("plan", planText(written))
+      .set("engines", records::Facts(decision.facts.getContext())
+                          .set("run", written.tiles * plan.run)
+                          .set("load", written.tiles * plan.load)
+                          .set("drain", written.tiles * plan.drain)
+                          .set("stream", written.tiles * plan.stream)
+                          .get());
 }
 
 static bool scatters(Operation *op) {
@@ -102,8 +87,9 @@ void nameCounters(ModuleOp module, const machine::Description &machine) {
   llvm::DenseMap<Operation *, size_t> numbers;
   std::vector<analysis::CountedMap> maps;
   auto cutsOf = [](Operation *op) {
-    auto decision = op->getAttrOfType<DictionaryAttr>(kSparseDecisionAttr);
-    return decision ? decision.getAs<DictionaryAttr>("cuts") : DictionaryAttr();
+    auto decision = records::decisionOf(op, kSparseDecisionAttr);
+    const DictionaryAttr facts = decision ? decision.getFacts() : nullptr;
+    return facts ? facts.getAs<DictionaryAttr>("cuts") : DictionaryAttr();
   };
   module.walk([&](Operation *op) {
     numbers.insert({op, numbers.size()});
@@ -115,15 +101,13 @@ void nameCounters(ModuleOp module, const machine::Description &machine) {
   });
   analysis::CounterAllocation rooms(
       maps, static_cast<int64_t>(machine.sparse.countEntries));
-  MLIRContext *context = module.getContext();
   for (const analysis::CountedMap &map : maps) {
-    NamedAttrList cuts(cutsOf(map.reader));
-    const bool drained = rooms.of(map.reader).drained;
-    cuts.set("counts", StringAttr::get(context, drained ? "drain" : "pass"));
-    NamedAttrList decision(
-        map.reader->getAttrOfType<DictionaryAttr>(kSparseDecisionAttr));
-    decision.set("cuts", cuts.getDictionary(context));
-    map.reader->setAttr(kSparseDecisionAttr, decision.getDictionary(context));
+    records::Facts cuts(cutsOf(map.reader));
+    cuts.set("counts", rooms.of(map.reader).drained ? "drain" : "pass");
+    records::Decision decision(
+        records::decisionOf(map.reader, kSparseDecisionAttr));
+    decision.facts.set("cuts", cuts.get());
+    decision.record(map.reader, kSparseDecisionAttr);
   }
 }
 

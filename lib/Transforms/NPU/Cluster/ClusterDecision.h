@@ -8,6 +8,7 @@
 #define ASHLAR_LIB_TRANSFORMS_NPU_CLUSTER_CLUSTERDECISION_H
 
 #include "ashlar/Analysis/Sparse/TilePlan.h"
+#include "dialects/Ashlar/Decision.h"
 #include "mlir/IR/BuiltinOps.h"
 
 namespace ashlar::npu {
@@ -27,9 +28,9 @@ llvm::StringRef choiceName(bool scatters);
 /// `a` over `b` with two decimals.
 std::string ratioText(int64_t a, int64_t b);
 
-/// Sets the entries of a decision that follow from the plan: `plan`, `engines`,
+/// Sets the facts of a decision that follow from the plan: `plan`, `engines`,
 /// the cycles of the chosen alternative, `cycles_saved`, `realised_skip`.
-void describe(mlir::NamedAttrList &decision, const WrittenPlan &written);
+void describe(records::Decision &decision, const WrittenPlan &written);
 
 /// Sets who counts the feature maps that are cut at run time, in all decisions:
 /// a drain counts for one feature map, as far as there are counters.

@@ -32,11 +32,11 @@ struct DescribeClustersPass : impl::DescribeClustersBase<DescribeClustersPass> {
 
   /// The plan that code generation makes for a tile, in the decision.
   void renew(TcuConvOp conv, const machine::Description &machine) {
-    auto decision = conv->getAttrOfType<DictionaryAttr>(kSparseDecisionAttr);
+    const auto written = records::decisionOf(conv, kSparseDecisionAttr);
     TilingAttr tiling = conv.getTilingAttr();
     auto tile = tiling ? tiling.getTile() : DenseI64ArrayAttr();
     auto shape = shapeOf(conv.getY());
-    if (!decision || !tile ||
+    if (!written || !tile ||
         tile.size() != static_cast<int64_t>(shape.size()) ||
         llvm::any_of(tile.asArrayRef(), [](int64_t size) { return size < 1; }))
       return;
@@ -53,16 +53,16 @@ struct DescribeClustersPass : impl::DescribeClustersBase<DescribeClustersPass> {
     int64_t tiles = 1;
     for (auto [all, size] : llvm::zip(shape, tile.asArrayRef()))
       tiles *= llvm::divideCeilSigned(all, size);
-    NamedAttrList entries(decision);
-    describe(entries, {*plan, plans.unskippedCycles(*plan),
-                       analysis::mostParts(problem), tiles, plan->scatter});
-    entries.erase("cuts");
+    records::Decision decision(written);
+    describe(decision, {*plan, plans.unskippedCycles(*plan),
+                        analysis::mostParts(problem), tiles, plan->scatter});
+    decision.facts.erase("cuts");
     if (problem.scatter)
-      entries.set("cuts",
-                  analysis::cutsAttr(*plan, problem.scatter->data,
-                                     problem.scatter->cut,
-                                     problem.scatter->drained, &getContext()));
-    conv->setAttr(kSparseDecisionAttr, entries.getDictionary(&getContext()));
+      decision.facts.set(
+          "cuts",
+          analysis::cutsAttr(*plan, problem.scatter->data, problem.scatter->cut,
+                             problem.scatter->drained, &getContext()));
+    decision.record(conv, kSparseDecisionAttr);
   }
 };
 

@@ -182,7 +182,7 @@ private:
                                          int64_t available) const;
   std::optional<TileChoice> cutOutputs(const OpPlan &plan, int64_t available,
                                        bool first) const;
-  mlir::DictionaryAttr weightDecision(const OpPlan &plan) const;
+  void recordWeights(const OpPlan &plan) const;
   void dropPacking(mlir::Operation *op) const;
   int64_t tileTraffic(const OpPlan &plan, const TileChoice &choice) const;
   std::optional<TileChoice> chooseTile(const OpPlan &plan,

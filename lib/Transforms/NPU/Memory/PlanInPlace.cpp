@@ -12,6 +12,7 @@
 #include "ashlar/Analysis/Layout/InPlace.h"
 #include "ashlar/Analysis/Layout/MoveView.h"
 #include "ashlar/Transforms/NPU/Passes.h"
+#include "dialects/Ashlar/Decision.h"
 #include "dialects/NPU/NPUDialect.h"
 #include "mlir/IR/Builders.h"
 #include "llvm/Support/MathExtras.h"
@@ -157,16 +158,11 @@ void Planner::recordInPlace(size_t index) {
   else if (!isConvertingMove(index))
     return;
   OpPlan &plan = plans[index];
-  Builder builder(plan.op->getContext());
-  auto entry = [&](llvm::StringRef name, llvm::StringRef text) {
-    return builder.getNamedAttr(name, builder.getStringAttr(text));
-  };
   llvm::StringRef refusal = plan.swaps ? "" : refusalInPlace(index);
-  plan.op->setAttr(
-      kInPlaceDecisionAttr,
-      builder.getDictionaryAttr(
-          {entry("choice", plan.over >= 0 ? "in-place" : "own-area"),
-           entry("reason", refusal.empty() ? plan.overReason : refusal)}));
+  records::Decision(
+      plan.op->getContext(), plan.over >= 0 ? "in-place" : "own-area",
+      refusal.empty() ? llvm::StringRef(plan.overReason) : refusal)
+      .record(plan.op, kInPlaceDecisionAttr);
 }
 
 } // namespace ashlar::npu

@@ -17,6 +17,7 @@
 #include "ashlar/Analysis/Layout/ResidentConstants.h"
 #include "ashlar/Analysis/Module/NodeNames.h"
 #include "ashlar/Transforms/NPU/Passes.h"
+#include "dialects/Ashlar/Decision.h"
 #include "dialects/BFP/EncodeEvents.h"
 #include "dialects/NPU/NPUDialect.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -389,13 +390,8 @@ bool Planner::keepWeightsStationary(size_t index, llvm::StringRef reason) {
     return false;
   setStationary(plan.op, Stationary::Weights);
   setModel(plan);
-  Builder builder(plan.op->getContext());
-  plan.op->setAttr(
-      kStationaryDecisionAttr,
-      builder.getDictionaryAttr(
-          {builder.getNamedAttr("choice",
-                                builder.getStringAttr("weights-stationary")),
-           builder.getNamedAttr("reason", builder.getStringAttr(reason))}));
+  records::Decision(plan.op->getContext(), "weights-stationary", reason)
+      .record(plan.op, kStationaryDecisionAttr);
   return true;
 }
 
@@ -459,14 +455,9 @@ void Planner::annotate(ModuleOp module) {
   for (auto [i, plan] : llvm::enumerate(plans)) {
     recordInPlace(i);
     if (!plan.viewReason.empty())
-      plan.op->setAttr(
-          kViewDecisionAttr,
-          builder.getDictionaryAttr(
-              {builder.getNamedAttr("choice", builder.getStringAttr("copy")),
-               builder.getNamedAttr("reason",
-                                    builder.getStringAttr(plan.viewReason))}));
-    if (DictionaryAttr decision = weightDecision(plan))
-      plan.op->setAttr(kWeightsDecisionAttr, decision);
+      records::Decision(module.getContext(), "copy", plan.viewReason)
+          .record(plan.op, kViewDecisionAttr);
+    recordWeights(plan);
     if (!plan.part && plan.shares >= 0)
       cast<DmaMoveOp>(plan.op).setRoute(Route::View);
     auto decided = cast<DecisionInterface>(plan.op);
@@ -491,16 +482,11 @@ void Planner::dropPacking(Operation *op) const {
       analysis::packingOf(analysis::productShape(conv), machine).packs())
     return;
   conv.setPackedRows(1);
-  auto decision = conv->getAttrOfType<DictionaryAttr>(kRowsDecisionAttr);
-  if (!decision)
-    return;
-  Builder builder(op->getContext());
-  NamedAttrList changed(decision);
-  changed.set("choice", builder.getStringAttr("rows-1"));
-  changed.set("reason",
-              builder.getStringAttr(
-                  "chunks of weights are too small for those of several rows"));
-  op->setAttr(kRowsDecisionAttr, changed.getDictionary(op->getContext()));
+  if (auto decision = records::decisionOf(op, kRowsDecisionAttr))
+    records::Decision(decision)
+        .choose("rows-1")
+        .because("chunks of weights are too small for those of several rows")
+        .record(op, kRowsDecisionAttr);
 }
 
 namespace {

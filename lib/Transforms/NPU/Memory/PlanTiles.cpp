@@ -14,6 +14,7 @@
 #include "ashlar/Machine/Dram.h"
 #include "ashlar/Partition/TilePolicy.h"
 #include "ashlar/Transforms/NPU/Passes.h"
+#include "dialects/Ashlar/Decision.h"
 #include "dialects/NPU/NPUDialect.h"
 #include "mlir/IR/Builders.h"
 #include "llvm/ADT/STLExtras.h"
@@ -356,12 +357,11 @@ std::optional<TileChoice> Planner::chooseTile(const OpPlan &plan,
 
 /// The loop order of a product in tiles and the size of its chunks of weights,
 /// for reports.
-DictionaryAttr Planner::weightDecision(const OpPlan &plan) const {
+void Planner::recordWeights(const OpPlan &plan) const {
   const TileChoice &choice = plan.choice;
   const bool ordered = choice.outputsFirst >= 0 && choice.positionsFirst >= 0;
   if (!ordered && !plan.weights.cut)
-    return {};
-  Builder builder(plan.op->getContext());
+    return;
   const bool outputs = ordered && choice.outputsFirst < choice.positionsFirst;
   std::string reason =
       !ordered  ? "all weights of a tile come for each of its positions"
@@ -376,22 +376,13 @@ DictionaryAttr Planner::weightDecision(const OpPlan &plan) const {
     reason += fmt::format("; columns come in parts of at most {} bytes of a "
                           "partition, whose sums wait in PSUM",
                           chunkLimit);
-  llvm::SmallVector<NamedAttribute, 3> entries{
-      builder.getNamedAttr(
-          "choice", builder.getStringAttr(outputs ? "outputs-outside"
-                                                  : "positions-outside")),
-      builder.getNamedAttr("reason", builder.getStringAttr(reason))};
+  records::Decision decision(plan.op->getContext(),
+                             outputs ? "outputs-outside" : "positions-outside",
+                             reason);
   if (ordered)
-    entries.push_back(builder.getNamedAttr(
-        "alternatives",
-        builder.getDictionaryAttr(
-            {builder.getNamedAttr(
-                 "outputs-outside-bytes",
-                 builder.getI64IntegerAttr(choice.outputsFirst)),
-             builder.getNamedAttr(
-                 "positions-outside-bytes",
-                 builder.getI64IntegerAttr(choice.positionsFirst))})));
-  return builder.getDictionaryAttr(entries);
+    decision.alternative("outputs-outside-bytes", choice.outputsFirst)
+        .alternative("positions-outside-bytes", choice.positionsFirst);
+  decision.record(plan.op, kWeightsDecisionAttr);
 }
 
 } // namespace ashlar::npu

@@ -12,7 +12,7 @@
 // One tile of 8 rows: a load of 4 cycles and a stream of 12 instead of 8 and 24.
 module attributes {npu.target = #npu.target<"nm", base = "a1-tiny", pe = {pattern_group = 4}>} {
 // CHECK-LABEL: func.func @half(
-// CHECK: npu.pe.conv({{.*}}alternatives = {"2:4" = 12 : i64, dense = 24 : i64}, choice = "2:4", reason = "1 of 1 stationary tiles have the pattern 2:4: fewer cycles"{{.*}}pattern = #npu.pattern<kept = 2, group = 4>
+// CHECK: npu.pe.conv({{.*}}choice = "2:4", reason = "1 of 1 stationary tiles have the pattern 2:4: fewer cycles", alternatives = {"2:4" = 12 : i64, dense = 24 : i64}{{.*}}pattern = #npu.pattern<kept = 2, group = 4>
 func.func @half(%x: !x) -> tensor<1x4x4x6xf32> {
   %k = nn.constant dense<[[[[1.0]], [[0.0]], [[2.0]], [[0.0]], [[0.0]], [[0.0]], [[1.0]], [[1.0]]],
                           [[[0.0]], [[0.0]], [[2.0]], [[3.0]], [[1.0]], [[0.0]], [[0.0]], [[1.0]]],

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The `ashlar` dialect: attributes for what every phase may leave on an
+// operation. It has no operations.
+
+#ifndef ASHLAR_DIALECTS_ASHLAR_ASHLAROPS_TD
+#define ASHLAR_DIALECTS_ASHLAR_ASHLAROPS_TD
+
+include "mlir/IR/AttrTypeBase.td"
+include "mlir/IR/OpBase.td"
+
+def Ashlar_Dialect : Dialect {
+  let name = "ashlar";
+  let cppNamespace = "::ashlar::records";
+  let summary = "Records that operations of all phases may carry";
+  let description = [{
+    Why a pass chose what it chose, how much work an operation is by the
+    network's own definition, and what a phase file says about itself. Lowering
+    keeps these attributes; none of them changes a program.
+
+    The dialect verifies every attribute `ashlar.*`, on any operation, and
+    refuses names that it does not have.
+  }];
+  let hasOperationAttrVerify = 1;
+  let useDefaultAttributePrinterParser = 1;
+}
+
+def Ashlar_DecisionAttr : AttrDef<Ashlar_Dialect, "Decision"> {
+  let mnemonic = "decision";
+  let summary = "What was chosen, why, and what else there was";
+  let description = [{
+    `alternatives` are the cycles that each choice was predicted or measured to
+    take, `facts` whatever else a report may show about the choice, by name.
+    `--explain` and the reports print decisions; no pass reads one to decide.
+
+    Example: `#ashlar.decision<choice = "rows-2", reason = "fewer cycles",
+    alternatives = {"rows-1" = 90, "rows-2" = 80}>`
+
+    - decision_c1: choice and reason are not empty.
+    - decision_c2: each alternative has an i64 that is not negative.
+    - decision_c3: no fact is called choice, reason, alternatives or node, which
+      are the keys of the others in a report.
+  }];
+  let parameters = (ins "::mlir::StringAttr":$choice,
+      "::mlir::StringAttr":$reason,
+      OptionalParameter<"::mlir::DictionaryAttr">:$alternatives,
+      OptionalParameter<"::mlir::DictionaryAttr">:$facts);
+  let assemblyFormat = "`<` struct(params) `>`";
+  let genVerifyDecl = 1;
+}
+
+#endif // ASHLAR_DIALECTS_ASHLAR_ASHLAROPS_TD
