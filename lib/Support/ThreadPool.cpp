@@ -9,6 +9,7 @@
 // claimed chunks only.
 
 #include "ashlar/Support/ThreadPool.h"
+#include "ashlar/Support/Processors.h"
 
 #include <algorithm>
 #include <array>
@@ -116,15 +117,16 @@ struct Share {
 
 struct ThreadPool::State {
   std::vector<std::thread> workers;
-  std::vector<Share> shares; ///< The caller's first.
-  uint32_t generation = 0;   ///< The caller's.
-  uint32_t answered = 0;     ///< Chunks of workers in all loops so far.
+  std::vector<Share> shares;         ///< The caller's first.
+  std::vector<StartingPlace> places; ///< Of the workers.
+  uint32_t generation = 0;           ///< The caller's.
+  uint32_t answered = 0;             ///< Chunks of workers in all loops so far.
   /// What a thread sleeps on.
   alignas(64) std::atomic<uint32_t> alarms{0};
   std::atomic<uint32_t> sleepers{0};
   std::atomic<bool> stop{false};
 
-  explicit State(unsigned threads) : shares(threads) {}
+  explicit State(unsigned threads) : shares(threads), places(threads - 1) {}
 
   /// Runs chunks of one share until all are claimed; how many it ran.
   static uint32_t drain(Share &share, std::atomic<uint32_t> &finished) {
@@ -156,9 +158,12 @@ struct ThreadPool::State {
     return ran;
   }
 
-  /// Waits for a generation of `share` other than `seen` and returns it.
-  uint32_t nextGeneration(const Share &share, uint32_t seen) {
+  /// Waits for a generation of the thread's share other than `seen` and returns
+  /// it.
+  uint32_t nextGeneration(size_t self, uint32_t seen) {
+    const Share &share = shares[self];
     if (!waitAwake([&] { return share.generation() != seen; })) {
+      places[self - 1].leave();
       sleepers.fetch_add(1);
       while (true) {
         // Fences on both sides: either the caller sees this sleeper, or this
@@ -170,17 +175,42 @@ struct ThreadPool::State {
         alarms.wait(before);
       }
       sleepers.fetch_sub(1);
+      places[self - 1].arrive();
     }
     return share.generation();
   }
 
   void work(size_t self) {
     uint32_t seen = 0;
+    places[self - 1].arrive();
     while (true) {
-      seen = nextGeneration(shares[self], seen);
+      seen = nextGeneration(self, seen);
       if (stop.load(std::memory_order_relaxed))
         return;
       help(self);
+    }
+  }
+
+  /// Shows workers that are about to run to processors that neither the caller
+  /// nor another worker has; those that find none are left to the system.
+  void placeWorkers() {
+    const std::optional<unsigned> own = currentProcessor();
+    ProcessorSet taken;
+    const auto take = [&](std::optional<unsigned> processor) {
+      if (processor && *processor < taken.size())
+        taken.set(*processor);
+    };
+    if (!own)
+      return;
+    take(own);
+    for (const StartingPlace &place : places)
+      if (!place.isAway())
+        take(place.processor());
+    for (size_t k = 0; k < workers.size(); ++k) {
+      if (!places[k].isAway())
+        continue;
+      places[k].place(workers[k], taken);
+      take(places[k].processor());
     }
   }
 
@@ -200,6 +230,7 @@ struct ThreadPool::State {
     std::atomic_thread_fence(std::memory_order_seq_cst);
     if (sleepers.load(std::memory_order_relaxed) == 0)
       return;
+    placeWorkers();
     alarms.fetch_add(1);
     alarms.notify_all();
   }
@@ -225,9 +256,11 @@ struct ThreadPool::State {
 };
 
 /// One empty range for each thread, which nobody takes from another one, and
-/// the answers of all of them; null if that takes far too long.
+/// the answers of all of them; null if that takes far too long. A thread that
+/// sleeps or has just been created answers after 30 to 170 microseconds, if an
+/// idle processor is there for it.
 std::optional<std::chrono::nanoseconds> ThreadPool::State::answer() {
-  constexpr std::chrono::microseconds patience(200);
+  constexpr std::chrono::microseconds patience(500);
   const auto nothing = [](uint64_t, uint64_t) {};
   const Body body = nothing;
   const auto start = std::chrono::steady_clock::now();
@@ -277,6 +310,7 @@ ThreadPool::ThreadPool(unsigned threads) {
       state->workers.emplace_back([s = state.get(), i] { s->work(i); });
   } catch (const std::system_error &) {
   }
+  state->placeWorkers();
   numThreads = 1 + static_cast<unsigned>(state->workers.size());
 }
 
