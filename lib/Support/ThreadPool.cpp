@@ -10,6 +10,7 @@
 
 #include "ashlar/Support/ThreadPool.h"
 #include "ashlar/Support/Processors.h"
+#include "ashlar/Support/Waiting.h"
 
 #include <algorithm>
 #include <array>
@@ -23,43 +24,6 @@
 using namespace ashlar::support;
 
 namespace {
-
-void relaxCpu() {
-#if defined(__x86_64__) || defined(__i386__)
-  __builtin_ia32_pause();
-#endif
-}
-
-/// Waiting has three stages. At first a thread pauses between its looks and
-/// answers within the time of a message between two cores; the length of a
-/// pause differs by a factor of four between processors, so that a clock ends
-/// this stage. Then it offers its processor to others. It sleeps only after
-/// some milliseconds: to wake a thread on an idle processor of a virtual
-/// machine takes the caller of a loop 30 microseconds, more than most loops.
-/// Offers are counted, because on a busy host one may take longer than all
-/// others.
-constexpr std::chrono::microseconds pausing(20);
-constexpr unsigned offers = 5000;
-
-/// Whether \p done became true while this thread was awake.
-template <typename Done>
-bool waitAwake(Done done) {
-  constexpr unsigned looksPerTime = 16;
-  const auto end = std::chrono::steady_clock::now() + pausing;
-  do {
-    for (unsigned i = 0; i < looksPerTime; ++i) {
-      if (done())
-        return true;
-      relaxCpu();
-    }
-  } while (std::chrono::steady_clock::now() < end);
-  for (unsigned i = 0; i < offers; ++i) {
-    if (done())
-      return true;
-    std::this_thread::yield();
-  }
-  return false;
-}
 
 /// Set while a thread runs a loop body: nested loops run inline.
 thread_local bool insideLoop = false;
@@ -159,7 +123,9 @@ struct ThreadPool::State {
   }
 
   /// Waits for a generation of the thread's share other than `seen` and returns
-  /// it.
+  /// it. A thread sleeps only after some milliseconds: to wake it on an idle
+  /// processor of a virtual machine takes the caller of a loop 30 microseconds,
+  /// more than most loops.
   uint32_t nextGeneration(size_t self, uint32_t seen) {
     const Share &share = shares[self];
     if (!waitAwake([&] { return share.generation() != seen; })) {
@@ -278,6 +244,8 @@ std::optional<std::chrono::nanoseconds> ThreadPool::State::answer() {
   join(static_cast<uint32_t>(shares.size()) - ran);
   return time < patience ? std::optional(time) : std::nullopt;
 }
+
+bool ThreadPool::answers() { return state && state->answer(); }
 
 bool ThreadPool::answersFast() {
   // The two messages take cores that share a cache 0.15 to 0.3 microseconds,

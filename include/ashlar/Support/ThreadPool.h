@@ -28,6 +28,9 @@ public:
   /// Number of threads, including the caller.
   unsigned size() const { return numThreads; }
 
+  /// Whether all threads have a processor to run on. Wakes them.
+  bool answers();
+
   /// Whether all threads are awake and as near to each other as cores that
   /// share a cache. Takes some 10 microseconds; the answer may change as the
   /// system moves threads, and a virtual machine its processors.

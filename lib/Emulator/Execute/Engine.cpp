@@ -55,8 +55,7 @@ void Engine::finishEncode(const numerics::EncodeStats &stats,
   counters.add(stats.counters);
   if (!target.merges())
     return; // a given exponent is read, not merged
-  int16_t &scale = memory.xr(target.merged());
-  scale = numerics::mergeScale(scale, stats.maxExponent);
+  memory.mergeScale(target.merged(), stats.maxExponent);
 }
 
 void Engine::execute(const isa::XrSet &op) {

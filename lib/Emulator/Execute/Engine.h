@@ -122,6 +122,12 @@ struct Engine {
   StationarySets sets;
   /// Moving operands that matmuls share, found by the loader.
   OperandReuse reuse;
+  /// Uses of operands by the instructions that this engine executes; empty if
+  /// it executes all of them.
+  llvm::ArrayRef<uint32_t> ownUses;
+  uint32_t usesOf(uint32_t operand) const {
+    return ownUses.empty() ? reuse.usesOf(operand) : ownUses[operand];
+  }
   OperandCache operands;
   /// Coefficients of the sparse cluster, decoded.
   TapPrograms tapPrograms;
