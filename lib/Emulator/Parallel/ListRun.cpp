@@ -23,7 +23,7 @@ ListRun *ListRun::prepare(LoadedProgram::Impl &impl, const Options &options) {
     impl.listRun.reset();
     if (auto lists =
             cutIntoLists(impl.program, impl.code, impl.engine.reuse, threads))
-      impl.listRun.reset(new ListRun(std::move(lists)));
+      impl.listRun = of(std::move(lists));
   }
   ListRun *run = impl.listRun.get();
   if (!run)

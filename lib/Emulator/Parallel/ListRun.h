@@ -33,6 +33,12 @@ public:
   /// then runs instruction by instruction.
   static ListRun *prepare(LoadedProgram::Impl &impl, const Options &options);
 
+  /// Runs the lists, which belong to the program.
+  static std::unique_ptr<ListRun> of(std::unique_ptr<const Lists> lists) {
+    return std::unique_ptr<ListRun>(new ListRun(std::move(lists)));
+  }
+  const Lists &cut() const { return *lists; }
+
   /// Executes the program. False if the contents of memory made an instruction
   /// impossible: then nothing has been added to \p result, and the run has to
   /// be repeated in program order to find the first such instruction.
