@@ -454,7 +454,8 @@ static std::optional<Fault> execute(LoadedProgram::Impl &impl,
     if (lists->run(impl, result))
       return std::nullopt;
     resetMemories(impl, inputs, options);
-    impl.engine.setThreads(impl.pool.get(), options.threadsNear);
+    impl.engine.setThreads(impl.pool.get(),
+                           options.threadsNear.value_or(false));
   }
   return executeInOrder(impl, options, result);
 }
@@ -482,6 +483,20 @@ static std::optional<Fault> takeResults(LoadedProgram::Impl &impl,
   return std::nullopt;
 }
 
+/// What the threads of a run do: lists, or if there are none loops. Whether
+/// they are near is measured if the options do not say so.
+static ListRun *prepareThreads(LoadedProgram::Impl &impl,
+                               const Options &options) {
+  using Distance = support::ThreadPool::Distance;
+  const Distance distance =
+      impl.pool ? impl.pool->distance() : Distance::Unknown;
+  ListRun *const lists = ListRun::prepare(impl, options, distance);
+  if (!lists)
+    impl.engine.setThreads(impl.pool.get(), options.threadsNear.value_or(
+                                                distance == Distance::Near));
+  return lists;
+}
+
 llvm::Expected<RunResult>
 emulator::run(LoadedProgram &program,
               llvm::ArrayRef<support::HostTensor> inputs,
@@ -504,9 +519,7 @@ emulator::run(LoadedProgram &program,
       ConstantsCopy::copy(impl);
   }
   ListRun *const lists =
-      options.functional ? ListRun::prepare(impl, options) : nullptr;
-  if (options.functional && !lists)
-    impl.engine.setThreads(impl.pool.get(), options.threadsNear);
+      options.functional ? prepareThreads(impl, options) : nullptr;
   const auto begin = std::chrono::steady_clock::now();
   if (options.functional) {
     resetMemories(impl, inputs, options);

@@ -154,9 +154,8 @@ struct Engine {
   }
   std::mutex mutex;
 
-  /// Sets the threads of a run, null for one thread; whether they are near is
-  /// measured unless it is known.
-  void setThreads(support::ThreadPool *threads, std::optional<bool> known);
+  /// Sets the threads of a run, null for one thread, and whether they are near.
+  void setThreads(support::ThreadPool *threads, bool areNear);
 
   /// Runs \p fn over [0, n), in parallel if \p work (elements touched) pays
   /// for a fork. \p fn must give the same result for any partition.

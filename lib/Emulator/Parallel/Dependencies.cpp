@@ -13,7 +13,7 @@ using namespace ashlar::emulator;
 using isa::Access;
 using isa::Space;
 
-uint64_t emulator::unitsOf(const Access &access) {
+uint64_t emulator::countUnits(const Access &access) {
   uint64_t units = access.runLength * (access.partEnd - access.partBegin);
   for (unsigned d = 0; d < access.numDims; ++d)
     units *= access.dims[d].count;
@@ -42,7 +42,7 @@ bool emulator::fillsBox(const Access &access) {
 
 Dependencies::Dependencies(const machine::Description &machine,
                            uint64_t dramBytes, size_t numInstructions)
-    : placeOf(numInstructions) {
+    : units(numInstructions), placeOf(numInstructions) {
   first.reserve(numInstructions + 1);
   first.push_back(0);
   // Others have no map: every engine has its own PSUM and sets, and the rest
@@ -93,15 +93,16 @@ bool Dependencies::isSame(const Map &map, const Entry &entry,
                     access.dims.begin());
 }
 
-void Dependencies::addEdge(uint32_t earlier, uint32_t units) {
-  uint32_t &place = placeOf[earlier];
-  if (place >= begin && place < edges.size() &&
-      edges[place].earlier == earlier) {
-    edges[place].units = std::max(edges[place].units, units);
+void Dependencies::addEdge(const Edge &edge) {
+  uint32_t &place = placeOf[edge.earlier];
+  if (place < begin || place >= edges.size() ||
+      edges[place].earlier != edge.earlier) {
+    place = static_cast<uint32_t>(edges.size());
+    edges.push_back(edge);
     return;
   }
-  place = static_cast<uint32_t>(edges.size());
-  edges.push_back({earlier, units});
+  edges[place].read = std::max(edges[place].read, edge.read);
+  edges[place].written = std::max(edges[place].written, edge.written);
 }
 
 /// An access without gaps.
@@ -120,7 +121,7 @@ static Access boxOf(int64_t begin, int64_t end, uint32_t partBegin,
 
 void Dependencies::meet(Map &map, uint32_t index, uint32_t order,
                         const Access &access) {
-  const uint32_t units = limited(unitsOf(access));
+  const uint32_t units = limited(countUnits(access));
   // Whether nothing can meet an access inside this one without meeting this.
   const bool hides = access.write && !access.merge && fillsBox(access);
   const bool inOneList = llvm::has_single_bit(order);
@@ -145,9 +146,9 @@ void Dependencies::meet(Map &map, uint32_t index, uint32_t order,
                                      entry.partEnd, entry.write, access.space),
                          access))
           continue;
-        addEdge(entry.index, !access.write && (entry.write || entry.merge)
-                                 ? std::min(entry.units, units)
-                                 : 0);
+        const uint32_t both = std::min(entry.units, units);
+        addEdge(
+            {entry.index, access.write ? 0 : both, access.write ? both : 0});
         entry.seen = index;
       }
       entry.dead = hides && access.begin <= entry.begin &&
@@ -178,7 +179,7 @@ void Dependencies::insert(Map &map, uint32_t index, uint32_t order,
   }
   Entry entry{access.begin,   access.end, access.partBegin,
               access.partEnd, index,      order};
-  entry.units = limited(unitsOf(access));
+  entry.units = limited(countUnits(access));
   entry.write = access.write;
   entry.merge = access.merge;
   if (access.numDims != 0) {
@@ -199,8 +200,11 @@ bool Dependencies::step(uint32_t index, uint32_t order,
     if (Map *map = mapOf(access.space); map && !isEmpty(access))
       meet(*map, index, order, access);
   for (const Access &access : accesses)
-    if (Map *map = mapOf(access.space); map && !isEmpty(access))
+    if (Map *map = mapOf(access.space); map && !isEmpty(access)) {
       insert(*map, index, order, access);
+      (access.write ? units[index].written : units[index].read) +=
+          countUnits(access);
+    }
   std::sort(edges.begin() + static_cast<ptrdiff_t>(begin), edges.end(),
             [](const Edge &a, const Edge &b) { return a.earlier < b.earlier; });
   // The places of earlier instructions are those before the sort, and no

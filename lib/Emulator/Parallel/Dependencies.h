@@ -20,10 +20,11 @@ namespace ashlar::emulator {
 /// Walks over a program in order.
 class Dependencies {
 public:
-  /// An earlier instruction, and how many units of what it wrote are read.
+  /// An earlier instruction, how many units of what it wrote are read, and how
+  /// many that it read or wrote are written.
   struct Edge {
     uint32_t earlier;
-    uint32_t units;
+    uint32_t read, written;
   };
 
   Dependencies(const machine::Description &machine, uint64_t dramBytes,
@@ -42,6 +43,12 @@ public:
     return llvm::ArrayRef(edges).slice(first[index],
                                        first[index + 1] - first[index]);
   }
+
+  /// Units that an instruction reads and writes in all memories.
+  struct Units {
+    uint64_t read = 0, written = 0;
+  };
+  const Units &unitsOf(uint32_t index) const { return units[index]; }
 
 private:
   /// An access that no later one stands for. Small, because most of them are
@@ -84,12 +91,13 @@ private:
                      const isa::Access &access);
   void insert(Map &map, uint32_t index, uint32_t order,
               const isa::Access &access);
-  void addEdge(uint32_t earlier, uint32_t units);
+  void addEdge(const Edge &edge);
 
   static constexpr unsigned numSpaces =
       static_cast<unsigned>(isa::Space::Active) + 1;
   std::array<Map, numSpaces> maps;
   std::vector<Edge> edges;
+  std::vector<Units> units;      ///< By instruction.
   std::vector<uint32_t> first;   ///< Of each instruction, and the end.
   std::vector<uint32_t> placeOf; ///< In `edges`, of the current instruction's.
   size_t begin = 0;              ///< Of the current instruction's edges.
@@ -97,7 +105,7 @@ private:
 };
 
 /// Units that an access touches.
-uint64_t unitsOf(const isa::Access &access);
+uint64_t countUnits(const isa::Access &access);
 /// Whether an access touches every unit of its box.
 bool fillsBox(const isa::Access &access);
 

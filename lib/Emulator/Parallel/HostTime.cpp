@@ -44,7 +44,7 @@ float emulator::hostTime(const isa::Instruction &inst,
   for (const isa::Access &access : accesses)
     if (access.space == isa::Space::Sb || access.space == isa::Space::Fmu ||
         access.space == isa::Space::Acc || access.space == isa::Space::Wm)
-      time += static_cast<float>(unitsOf(access)) *
+      time += static_cast<float>(countUnits(access)) *
               (access.write ? rate.written : rate.read);
   return time;
 }

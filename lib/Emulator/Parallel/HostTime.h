@@ -27,8 +27,10 @@ inline constexpr float packedTime = 150;
 
 /// A message from one processor to another.
 inline constexpr float messageTime = 500;
-/// Nanoseconds for each byte that another processor has written.
-inline constexpr float farByteTime = 0.125f;
+/// Nanoseconds for each byte that another processor has written and this one
+/// reads, and for each that another one has read or written and this one
+/// writes: stores wait for their lines one after another.
+inline constexpr float farReadTime = 0.125f, farWriteTime = 0.6f;
 
 } // namespace ashlar::emulator
 

@@ -11,7 +11,9 @@
 using namespace ashlar;
 using namespace ashlar::emulator;
 
-ListRun *ListRun::prepare(LoadedProgram::Impl &impl, const Options &options) {
+ListRun *ListRun::prepare(LoadedProgram::Impl &impl, const Options &options,
+                          support::ThreadPool::Distance distance) {
+  using Distance = support::ThreadPool::Distance;
   // Traces and dumps look at memories between two instructions.
   if (!impl.pool || impl.pool->size() < 2 || options.traceArray ||
       options.dumpTensors || options.observer ||
@@ -33,8 +35,9 @@ ListRun *ListRun::prepare(LoadedProgram::Impl &impl, const Options &options) {
   if (options.maxMemory != 0 && bytes > options.maxMemory)
     return nullptr;
   // A list whose thread has no processor would hold up all others.
+  const bool near = options.threadsNear.value_or(distance == Distance::Near);
   if (!options.sideBySide &&
-      (!run->lists->areWorthIt() || !impl.pool->answers()))
+      (distance == Distance::Unknown || !run->lists->areWorthIt(near)))
     return nullptr;
   return run->makeEngines(impl) ? run : nullptr;
 }
@@ -63,7 +66,7 @@ void ListRun::start(LoadedProgram::Impl &impl) {
        llvm::zip(engines, lists->lists, positions)) {
     position.done.store(0, std::memory_order_relaxed);
     engine->ownUses = list.uses;
-    engine->setThreads(nullptr, std::nullopt);
+    engine->setThreads(nullptr, false);
     if (engine == &impl.engine)
       continue;
     engine->kernels = impl.engine.kernels;

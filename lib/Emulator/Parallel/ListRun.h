@@ -31,7 +31,8 @@ public:
   /// Lists for as many threads as the pool of \p impl has, or what was cut
   /// before. Null if there are none, or if they are not worth it: the program
   /// then runs instruction by instruction.
-  static ListRun *prepare(LoadedProgram::Impl &impl, const Options &options);
+  static ListRun *prepare(LoadedProgram::Impl &impl, const Options &options,
+                          support::ThreadPool::Distance distance);
 
   /// Runs the lists, which belong to the program.
   static std::unique_ptr<ListRun> of(std::unique_ptr<const Lists> lists) {

@@ -2,8 +2,8 @@
 //
 // Lists are made as a schedule: whichever thread is free first takes what can
 // start first. Instructions of the array are in the lists that their drains
-// are in, in program order; others go where they can start first, copies of
-// weights to the thread that loads them.
+// are in, in program order; others go where they are done first: a copy
+// should write where the same processor has read or written, and be read there.
 
 #include "Lists.h"
 #include "Dependencies.h"
@@ -95,10 +95,11 @@ private:
     unsigned thread;
   };
 
-  void prefer();
+  void countReaders();
   void findFollowers();
   float startOn(uint32_t index, unsigned thread) const;
-  float bytesFrom(uint32_t index, unsigned thread) const;
+  float crossingTime(uint32_t index, unsigned thread) const;
+  unsigned bestThread(uint32_t index) const;
   bool isReady(uint32_t index) const { return waiting[index] == 0; }
   void offer(std::optional<Choice> &best, uint32_t index,
              unsigned thread) const;
@@ -126,9 +127,9 @@ private:
   /// it is.
   std::vector<std::vector<uint32_t>> chains;
   std::vector<size_t> heads;
-  std::vector<float> free;    ///< By thread, when it is.
-  std::set<uint32_t> movable; ///< Ready and not bound to a thread.
-  std::vector<int8_t> preferred;
+  std::vector<float> free;      ///< By thread, when it is.
+  std::set<uint32_t> movable;   ///< Ready and not bound to a thread.
+  std::vector<uint64_t> readBy; ///< Units by instruction and reading thread.
   std::vector<Done> done;
   /// Instructions that have to be done before, and who waits for one.
   std::vector<uint32_t> waiting, firstFollower, followers;
@@ -144,8 +145,8 @@ Scheduler::Scheduler(llvm::ArrayRef<isa::Instruction> code,
                      const Dependencies &dependencies, unsigned threads)
     : code(code), reuse(reuse), times(times), sets(std::move(sets)),
       dependencies(dependencies), threads(threads), chains(threads),
-      heads(threads), free(threads), preferred(code.size(), -1),
-      done(code.size()), waiting(code.size()), order(threads),
+      heads(threads), free(threads), done(code.size()), waiting(code.size()),
+      order(threads),
       packed(threads, std::vector<bool>(reuse.found().uses.size())) {
   for (uint32_t i = 0; i < code.size(); ++i) {
     if (isSemaphore(code[i]))
@@ -157,7 +158,7 @@ Scheduler::Scheduler(llvm::ArrayRef<isa::Instruction> code,
         chains[t].push_back(i);
   }
   findFollowers();
-  prefer();
+  countReaders();
 }
 
 void Scheduler::findFollowers() {
@@ -179,26 +180,13 @@ void Scheduler::findFollowers() {
   }
 }
 
-/// Transfers go to the thread that needs nearly all of what they bring.
-void Scheduler::prefer() {
-  std::vector<uint64_t> votes(code.size() * threads);
+void Scheduler::countReaders() {
+  readBy.resize(code.size() * threads);
   for (uint32_t i = 0; i < code.size(); ++i)
     for (const Dependencies::Edge &edge : dependencies.of(i))
       for (unsigned t = 0; t < threads; ++t)
         if (sets[i] >> t & 1)
-          votes[uint64_t(edge.earlier) * threads + t] += edge.units;
-  for (uint32_t i = 0; i < code.size(); ++i) {
-    if (sets[i] != 0 || !(std::holds_alternative<isa::DmaCopy>(code[i]) ||
-                          std::holds_alternative<isa::DmaFill>(code[i]) ||
-                          std::holds_alternative<isa::DmaUnpack>(code[i])))
-      continue;
-    const auto own =
-        llvm::ArrayRef(votes).slice(uint64_t(i) * threads, threads);
-    const uint64_t all = std::accumulate(own.begin(), own.end(), uint64_t(0));
-    const auto most = llvm::max_element(own);
-    if (all > 0 && *most * 10 > all * 9)
-      preferred[i] = static_cast<int8_t>(most - own.begin());
-  }
+          readBy[uint64_t(edge.earlier) * threads + t] += edge.read;
 }
 
 float Scheduler::startOn(uint32_t index, unsigned thread) const {
@@ -213,13 +201,40 @@ float Scheduler::startOn(uint32_t index, unsigned thread) const {
   return start;
 }
 
-/// What crosses from other threads' caches takes time as well.
-float Scheduler::bytesFrom(uint32_t index, unsigned thread) const {
-  uint64_t bytes = 0;
-  for (const Dependencies::Edge &edge : dependencies.of(index))
-    if (edge.units > 0 && done[edge.earlier].where != thread)
-      bytes += edge.units;
-  return static_cast<float>(bytes) * farByteTime;
+namespace {
+/// Parts of something by where they are.
+struct Parts {
+  uint64_t here = 0, elsewhere = 0;
+
+  void add(bool isHere, uint64_t units) {
+    (isHere ? here : elsewhere) += units;
+  }
+  /// Of \p all units, those elsewhere: the same unit may be in several parts.
+  float elsewhereOf(uint64_t all) const {
+    const uint64_t sum = here + elsewhere;
+    return sum == 0
+               ? 0
+               : static_cast<float>(std::min(all, sum)) *
+                     static_cast<float>(elsewhere) / static_cast<float>(sum);
+  }
+};
+} // namespace
+
+/// What has to come from the caches of other processors: before this
+/// instruction, and after it to those that read its results.
+float Scheduler::crossingTime(uint32_t index, unsigned thread) const {
+  Parts reads, writes, readers;
+  for (const Dependencies::Edge &edge : dependencies.of(index)) {
+    const bool here = done[edge.earlier].where == thread;
+    reads.add(here, edge.read);
+    writes.add(here, edge.written);
+  }
+  for (unsigned t = 0; t < threads; ++t)
+    readers.add(t == thread, readBy[uint64_t(index) * threads + t]);
+  const Dependencies::Units &units = dependencies.unitsOf(index);
+  return (reads.elsewhereOf(units.read) + readers.elsewhereOf(units.written)) *
+             farReadTime +
+         writes.elsewhereOf(units.written) * farWriteTime;
 }
 
 void Scheduler::offer(std::optional<Choice> &best, uint32_t index,
@@ -228,6 +243,20 @@ void Scheduler::offer(std::optional<Choice> &best, uint32_t index,
   if (!best || choice.start < best->start ||
       (choice.start == best->start && index < best->instruction))
     best = choice;
+}
+
+/// Where an instruction that may move is done first, its readers included.
+unsigned Scheduler::bestThread(uint32_t index) const {
+  unsigned best = 0;
+  float least = 0;
+  for (unsigned t = 0; t < threads; ++t) {
+    const float time = startOn(index, t) + crossingTime(index, t);
+    if (t == 0 || time < least) {
+      least = time;
+      best = t;
+    }
+  }
+  return best;
 }
 
 std::optional<Scheduler::Choice> Scheduler::choose() const {
@@ -241,9 +270,7 @@ std::optional<Scheduler::Choice> Scheduler::choose() const {
   for (uint32_t index : movable) {
     if (++looked > looks)
       break;
-    for (unsigned t = 0; t < threads; ++t)
-      if (preferred[index] < 0 || preferred[index] == static_cast<int>(t))
-        offer(best, index, t);
+    offer(best, index, bestThread(index));
   }
   return best;
 }
@@ -277,7 +304,7 @@ void Scheduler::take(const Choice &choice) {
   const uint32_t index = choice.instruction;
   const bool moves = sets[index] == 0;
   free[choice.thread] = choice.start + timeOf(index, choice.thread) +
-                        (moves ? bytesFrom(index, choice.thread) : 0);
+                        (moves ? crossingTime(index, choice.thread) : 0);
   if (moves)
     movable.erase(index);
   else

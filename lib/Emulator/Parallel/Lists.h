@@ -47,10 +47,12 @@ struct Lists {
   /// Nanoseconds of one thread, and of all of them, as they were estimated.
   float alone = 0, together = 0;
 
-  /// Whether threads gain enough, by the estimates.
-  bool areWorthIt() const {
-    constexpr float least = 0.9f;
-    return together < least * alone;
+  /// Whether threads gain enough, by the estimates. Where they are far from
+  /// each other all of them work slower, on what the others have written or
+  /// read.
+  bool areWorthIt(bool near) const {
+    constexpr float leastNear = 0.9f, leastFar = 0.65f;
+    return together < (near ? leastNear : leastFar) * alone;
   }
 };
 
