@@ -211,6 +211,9 @@ llvm::Expected<LoadedProgram> emulator::replicate(const LoadedProgram &program,
   impl->tileClaims = from.tileClaims;
   impl->engine.reuse = from.engine.reuse;
   impl->engine.tapPrograms = from.engine.tapPrograms;
+  impl->listThreads = from.listThreads;
+  if (from.listRun)
+    impl->listRun = ListRun::of(from.listRun->cut());
   if (llvm::Error error = prepare(*impl, options))
     return error;
   impl->hasConstants = true;

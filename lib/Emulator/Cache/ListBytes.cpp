@@ -58,9 +58,9 @@ void emulator::writeLists(const Lists &lists, Writer &out) {
     writeList(list, out);
 }
 
-std::unique_ptr<const Lists>
+std::shared_ptr<const Lists>
 emulator::readLists(Reader &in, size_t instructions, size_t operands) {
-  auto lists = std::make_unique<Lists>();
+  auto lists = std::make_shared<Lists>();
   lists->alone = in.number<float>();
   lists->together = in.number<float>();
   const auto count = in.number<uint32_t>();

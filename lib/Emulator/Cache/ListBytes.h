@@ -15,7 +15,7 @@ void writeLists(const Lists &lists, Writer &out);
 
 /// Lists of a program with \p instructions and \p operands; null, and `in.good`
 /// false, if they name others.
-std::unique_ptr<const Lists> readLists(Reader &in, size_t instructions,
+std::shared_ptr<const Lists> readLists(Reader &in, size_t instructions,
                                        size_t operands);
 
 } // namespace ashlar::emulator

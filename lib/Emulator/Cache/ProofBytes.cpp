@@ -57,7 +57,7 @@ std::vector<uint8_t> emulator::encodeProof(const LoadedProgram::Impl &impl) {
   out.number(uint32_t(impl.listThreads));
   out.number(uint8_t(impl.listRun != nullptr));
   if (impl.listRun)
-    writeLists(impl.listRun->cut(), out);
+    writeLists(*impl.listRun->cut(), out);
   return std::move(out.bytes);
 }
 
@@ -103,7 +103,7 @@ bool emulator::decodeProof(llvm::ArrayRef<uint8_t> bytes,
   if (in.number<uint8_t>() != 0)
     account = readAccount(in);
   const auto listThreads = in.number<uint32_t>();
-  std::unique_ptr<const Lists> lists;
+  std::shared_ptr<const Lists> lists;
   if (in.number<uint8_t>() != 0)
     lists = readLists(in, size, uses.size());
   if (!in.atEnd() || hazards.size() != size ||

@@ -17,7 +17,7 @@ ListRun *ListRun::prepare(LoadedProgram::Impl &impl, const Options &options,
   // Traces and dumps look at memories between two instructions.
   if (!impl.pool || impl.pool->size() < 2 || options.traceArray ||
       options.dumpTensors || options.observer ||
-      !options.sideBySide.value_or(true))
+      !options.lists.value_or(true))
     return nullptr;
   const unsigned threads = std::min(impl.pool->size(), Lists::mostThreads);
   if (impl.listThreads != threads) {
@@ -36,7 +36,7 @@ ListRun *ListRun::prepare(LoadedProgram::Impl &impl, const Options &options,
     return nullptr;
   // A list whose thread has no processor would hold up all others.
   const bool near = options.threadsNear.value_or(distance == Distance::Near);
-  if (!options.sideBySide &&
+  if (!options.lists &&
       (distance == Distance::Unknown || !run->lists->areWorthIt(near)))
     return nullptr;
   return run->makeEngines(impl) ? run : nullptr;

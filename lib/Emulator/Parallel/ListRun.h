@@ -35,10 +35,10 @@ public:
                           support::ThreadPool::Distance distance);
 
   /// Runs the lists, which belong to the program.
-  static std::unique_ptr<ListRun> of(std::unique_ptr<const Lists> lists) {
+  static std::unique_ptr<ListRun> of(std::shared_ptr<const Lists> lists) {
     return std::unique_ptr<ListRun>(new ListRun(std::move(lists)));
   }
-  const Lists &cut() const { return *lists; }
+  const std::shared_ptr<const Lists> &cut() const { return lists; }
 
   /// Executes the program. False if the contents of memory made an instruction
   /// impossible: then nothing has been added to \p result, and the run has to
@@ -46,7 +46,7 @@ public:
   bool run(LoadedProgram::Impl &impl, RunResult &result);
 
 private:
-  explicit ListRun(std::unique_ptr<const Lists> lists)
+  explicit ListRun(std::shared_ptr<const Lists> lists)
       : lists(std::move(lists)), positions(this->lists->lists.size()) {}
 
   /// How far a list has come; written by its thread alone.
@@ -60,7 +60,7 @@ private:
   void runList(const LoadedProgram::Impl &impl, size_t number,
                RunResult &result);
 
-  std::unique_ptr<const Lists> lists;
+  std::shared_ptr<const Lists> lists;
   std::vector<std::unique_ptr<Engine>> others; ///< Of lists 1 and on.
   std::vector<Engine *> engines;               ///< Of all lists.
   std::vector<Position> positions;

@@ -78,7 +78,7 @@ public:
             llvm::ArrayRef<float> times, std::vector<ThreadSet> sets,
             const Dependencies &dependencies, unsigned threads);
 
-  std::unique_ptr<const Lists> schedule();
+  std::shared_ptr<const Lists> schedule();
 
 private:
   /// When an instruction is done in the lists that have it.
@@ -345,8 +345,8 @@ void Scheduler::findWaits(Lists &lists) const {
       lists.lists[wait.thread].entries[wait.position - 1].isAwaited = true;
 }
 
-std::unique_ptr<const Lists> Scheduler::schedule() {
-  auto lists = std::make_unique<Lists>();
+std::shared_ptr<const Lists> Scheduler::schedule() {
+  auto lists = std::make_shared<Lists>();
   while (std::optional<Choice> choice = choose())
     take(*choice);
   lists->lists.resize(threads);
@@ -421,7 +421,7 @@ bool Survey::take(const container::Program &program,
   });
 }
 
-std::unique_ptr<const Lists>
+std::shared_ptr<const Lists>
 emulator::cutIntoLists(const container::Program &program,
                        llvm::ArrayRef<isa::Instruction> code,
                        const OperandReuse &reuse, unsigned threads) {

@@ -60,7 +60,7 @@ struct Lists {
 /// Instructions that keep what they find outside of the memories are all in
 /// list 0, in program order. \p program has been verified; \p reuse belongs to
 /// it.
-std::unique_ptr<const Lists> cutIntoLists(const container::Program &program,
+std::shared_ptr<const Lists> cutIntoLists(const container::Program &program,
                                           llvm::ArrayRef<isa::Instruction> code,
                                           const OperandReuse &reuse,
                                           unsigned threads);

@@ -171,7 +171,7 @@ static bool comparesEqual(Generator &generator, uint64_t seed,
       options.kernels = table->name.str();
       options.threads = threads;
       options.threadsNear = true; // Loops are shared on any host.
-      options.sideBySide = false;
+      options.lists = false;
       if (runProgram(program, inputs, options) != expected) {
         ADD_FAILURE() << "seed " << seed << ", kernels " << options.kernels
                       << ", threads " << threads << ": "
@@ -183,9 +183,9 @@ static bool comparesEqual(Generator &generator, uint64_t seed,
   for (unsigned threads : {2, 3, 4}) {
     emulator::Options options;
     options.threads = threads;
-    options.sideBySide = true;
+    options.lists = true;
     if (runProgram(program, inputs, options) != expected) {
-      ADD_FAILURE() << "seed " << seed << ", side by side on " << threads
+      ADD_FAILURE() << "seed " << seed << ", lists on " << threads
                     << " threads: "
                     << firstDifference(generator.machine, code, inputs,
                                        options);

@@ -112,7 +112,7 @@ std::string unordered(const container::Program &program,
 struct Cut {
   container::Program program;
   std::optional<emulator::LoadedProgram> loaded;
-  std::unique_ptr<const Lists> lists;
+  std::shared_ptr<const Lists> lists;
 
   Cut(container::Program from, unsigned threads) : program(std::move(from)) {
     emulator::Options options;
@@ -207,7 +207,7 @@ std::string errorWith(const std::string &text, unsigned threads) {
   options.threads = threads;
   options.checkUndefined = false;
   if (threads > 1)
-    options.sideBySide = true;
+    options.lists = true;
   auto loaded = emulator::load(program, options);
   if (!loaded)
     return "load: " + llvm::toString(loaded.takeError());
