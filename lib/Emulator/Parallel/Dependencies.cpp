@@ -124,6 +124,7 @@ void Dependencies::meet(Map &map, uint32_t index, uint32_t order,
   const uint32_t units = limited(countUnits(access));
   // Whether nothing can meet an access inside this one without meeting this.
   const bool hides = access.write && !access.merge && fillsBox(access);
+  constexpr uint64_t stepsPerPattern = 8;
   const bool inOneList = llvm::has_single_bit(order);
   for (size_t b = map.bucketOf(access.begin); b <= map.bucketOf(access.end - 1);
        ++b) {
@@ -139,6 +140,7 @@ void Dependencies::meet(Map &map, uint32_t index, uint32_t order,
       // Their order in a list that both are in is that of the program.
       if (entry.order != order || !inOneList) {
         const bool maybe = entry.pattern != noPattern || access.numDims != 0;
+        steps += maybe ? stepsPerPattern : 0;
         if (maybe && !isa::mayConflict(
                          entry.pattern != noPattern
                              ? map.patterns[entry.pattern]
@@ -194,7 +196,7 @@ void Dependencies::insert(Map &map, uint32_t index, uint32_t order,
 
 bool Dependencies::step(uint32_t index, uint32_t order,
                         llvm::ArrayRef<Access> accesses) {
-  constexpr uint64_t stepsPerInstruction = 2048;
+  constexpr uint64_t stepsPerInstruction = 256;
   begin = edges.size();
   for (const Access &access : accesses)
     if (Map *map = mapOf(access.space); map && !isEmpty(access))

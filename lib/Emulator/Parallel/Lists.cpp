@@ -88,6 +88,11 @@ private:
     uint32_t where = 0;   ///< The list that took it last.
     uint32_t missing = 0; ///< Lists that do not have it yet.
   };
+  /// When a thread may start a ready instruction, and what it then has to fetch
+  /// from others.
+  struct Ready {
+    float earliest = 0, crossing = 0;
+  };
   /// What somebody may start: `start` holds for `thread` alone.
   struct Choice {
     float start;
@@ -97,7 +102,14 @@ private:
 
   void countReaders();
   void findFollowers();
-  float startOn(uint32_t index, unsigned thread) const;
+  void becomeReady(uint32_t index);
+  float earliestOn(uint32_t index, unsigned thread) const;
+  const Ready &readyOn(uint32_t index, unsigned thread) const {
+    return ready[uint64_t(index) * threads + thread];
+  }
+  float startOn(uint32_t index, unsigned thread) const {
+    return std::max(free[thread], readyOn(index, thread).earliest);
+  }
   float crossingTime(uint32_t index, unsigned thread) const;
   unsigned bestThread(uint32_t index) const;
   bool isReady(uint32_t index) const { return waiting[index] == 0; }
@@ -131,6 +143,7 @@ private:
   std::set<uint32_t> movable;   ///< Ready and not bound to a thread.
   std::vector<uint64_t> readBy; ///< Units by instruction and reading thread.
   std::vector<Done> done;
+  std::vector<Ready> ready; ///< By instruction and thread.
   /// Instructions that have to be done before, and who waits for one.
   std::vector<uint32_t> waiting, firstFollower, followers;
   std::vector<std::vector<uint32_t>> order; ///< The lists.
@@ -145,8 +158,8 @@ Scheduler::Scheduler(llvm::ArrayRef<isa::Instruction> code,
                      const Dependencies &dependencies, unsigned threads)
     : code(code), reuse(reuse), times(times), sets(std::move(sets)),
       dependencies(dependencies), threads(threads), chains(threads),
-      heads(threads), free(threads), done(code.size()), waiting(code.size()),
-      order(threads),
+      heads(threads), free(threads), done(code.size()),
+      ready(code.size() * threads), waiting(code.size()), order(threads),
       packed(threads, std::vector<bool>(reuse.found().uses.size())) {
   for (uint32_t i = 0; i < code.size(); ++i) {
     if (isSemaphore(code[i]))
@@ -159,6 +172,9 @@ Scheduler::Scheduler(llvm::ArrayRef<isa::Instruction> code,
   }
   findFollowers();
   countReaders();
+  for (uint32_t i = 0; i < code.size(); ++i)
+    if (waiting[i] == 0 && !isSemaphore(code[i]))
+      becomeReady(i);
 }
 
 void Scheduler::findFollowers() {
@@ -175,8 +191,6 @@ void Scheduler::findFollowers() {
   for (uint32_t i = 0; i < code.size(); ++i) {
     for (const Dependencies::Edge &edge : dependencies.of(i))
       followers[next[edge.earlier]++] = i;
-    if (sets[i] == 0 && waiting[i] == 0 && !isSemaphore(code[i]))
-      movable.insert(i);
   }
 }
 
@@ -189,8 +203,21 @@ void Scheduler::countReaders() {
           readBy[uint64_t(edge.earlier) * threads + t] += edge.read;
 }
 
-float Scheduler::startOn(uint32_t index, unsigned thread) const {
-  float start = free[thread];
+/// Everything before an instruction is in some list: what it waits for there
+/// does not change any more.
+void Scheduler::becomeReady(uint32_t index) {
+  for (unsigned t = 0; t < threads; ++t) {
+    Ready &own = ready[uint64_t(index) * threads + t];
+    own.earliest = earliestOn(index, t);
+    own.crossing = sets[index] == 0 ? crossingTime(index, t) : 0;
+  }
+  if (sets[index] == 0)
+    movable.insert(index);
+}
+
+/// Whatever the thread has to do until then.
+float Scheduler::earliestOn(uint32_t index, unsigned thread) const {
+  float start = 0;
   for (const Dependencies::Edge &edge : dependencies.of(index)) {
     const Done &before = done[edge.earlier];
     if (before.where != thread)
@@ -250,7 +277,7 @@ unsigned Scheduler::bestThread(uint32_t index) const {
   unsigned best = 0;
   float least = 0;
   for (unsigned t = 0; t < threads; ++t) {
-    const float time = startOn(index, t) + crossingTime(index, t);
+    const float time = startOn(index, t) + readyOn(index, t).crossing;
     if (t == 0 || time < least) {
       least = time;
       best = t;
@@ -295,8 +322,8 @@ void Scheduler::place(uint32_t index, unsigned thread) {
     return;
   for (uint32_t k = firstFollower[index]; k < firstFollower[index + 1]; ++k) {
     const uint32_t follower = followers[k];
-    if (--waiting[follower] == 0 && sets[follower] == 0)
-      movable.insert(follower);
+    if (--waiting[follower] == 0)
+      becomeReady(follower);
   }
 }
 
@@ -304,7 +331,7 @@ void Scheduler::take(const Choice &choice) {
   const uint32_t index = choice.instruction;
   const bool moves = sets[index] == 0;
   free[choice.thread] = choice.start + timeOf(index, choice.thread) +
-                        (moves ? crossingTime(index, choice.thread) : 0);
+                        readyOn(index, choice.thread).crossing;
   if (moves)
     movable.erase(index);
   else
