@@ -16,8 +16,7 @@ ListRun *ListRun::prepare(LoadedProgram::Impl &impl, const Options &options,
   using Distance = support::ThreadPool::Distance;
   // Traces and dumps look at memories between two instructions.
   if (!impl.pool || impl.pool->size() < 2 || options.traceArray ||
-      options.dumpTensors || options.observer ||
-      !options.lists.value_or(true))
+      options.dumpTensors || options.observer || !options.lists.value_or(true))
     return nullptr;
   const unsigned threads = std::min(impl.pool->size(), Lists::mostThreads);
   if (impl.listThreads != threads) {
