@@ -5,8 +5,10 @@
 #include "ashlar/Emulator/Emulator.h"
 #include "Cache/ProofCache.h"
 #include "Impl.h"
+#include "Parallel/ListRun.h"
 #include "Prove/LastReads.h"
 #include "Prove/SettledCopies.h"
+#include "Step.h"
 #include "Time/AccountThread.h"
 #include "Time/DramServer.h"
 #include "Time/KeptAccount.h"
@@ -209,6 +211,9 @@ llvm::Expected<LoadedProgram> emulator::replicate(const LoadedProgram &program,
   impl->tileClaims = from.tileClaims;
   impl->engine.reuse = from.engine.reuse;
   impl->engine.tapPrograms = from.engine.tapPrograms;
+  impl->listThreads = from.listThreads;
+  if (from.listRun)
+    impl->listRun = ListRun::of(from.listRun->cut());
   if (llvm::Error error = prepare(*impl, options))
     return error;
   impl->hasConstants = true;
@@ -322,7 +327,6 @@ static llvm::Error selectKernels(LoadedProgram::Impl &impl,
     impl.pool.reset();
   else if (!impl.pool || impl.pool->size() != threads)
     impl.pool = std::make_unique<support::ThreadPool>(threads);
-  engine.setThreads(impl.pool.get(), options.threadsNear);
   engine.observer = options.observer;
   // Operands are packed for one kernel table, and from one run's inputs.
   engine.operands.clear();
@@ -404,52 +408,6 @@ static support::HostTensor outputOf(LoadedProgram::Impl &impl,
   return output;
 }
 
-/// An instruction that repaired blocks has passed its operands twice.
-static void repairBlocks(LoadedProgram::Impl &impl, uint32_t index,
-                         uint64_t blocks, RunResult &result) {
-  Engine &engine = impl.engine;
-  const auto known = impl.clusterCosts.find(index);
-  const auto found = engine.measured.find(index);
-  const Cost once = found != engine.measured.end() ? found->second
-                    : known != impl.clusterCosts.end()
-                        ? known->second
-                        : CostModel(*engine.costMachine)(impl.code[index]);
-  engine.measured[index] = once.repeated();
-  if (const uint32_t node = impl.nodeOf(index); node < result.nodes.size())
-    result.nodes[node].repaired += blocks;
-}
-
-/// Where the given exponent turns out to be unknown, the vector unit has to
-/// find the maxima of the blocks first.
-template <typename Op>
-static void measureOwnExponents(Engine &engine, const Op &op) {
-  if constexpr (requires { op.cellFromXr, op.channels; })
-    if (op.cellFromXr && engine.memory.xr(op.dstXr) == clearedScale) {
-      Op own = op;
-      own.cellFromXr = false;
-      engine.measured[engine.current] = CostModel(*engine.costMachine)(own);
-    }
-}
-
-/// Adds what the current instruction counted, of node `node`, to the result.
-static void addCounters(const Engine &engine, uint32_t node,
-                        RunResult &result) {
-  const numerics::EncodeCounters &counters = engine.counters;
-  if (engine.fetched != 0 && node < result.nodes.size()) {
-    // What fetches encodes nothing.
-    result.nodes[node].fetched += engine.fetched;
-    result.nodes[node].saturatedAtFetch += counters.saturated;
-  }
-  result.saturated += counters.saturated;
-  result.underflow += counters.underflow;
-  result.nonFinite += counters.nan + counters.infinite;
-  if (node >= result.nodes.size())
-    return;
-  result.nodes[node].saturated += counters.saturated;
-  result.nodes[node].underflow += counters.underflow;
-  result.nodes[node].nonFinite += counters.nan + counters.infinite;
-}
-
 /// Finds what later runs need not fetch again. The first run of a program pays
 /// nothing for it. A run that ends early leaves memories as they are.
 static void findSettled(LoadedProgram::Impl &impl) {
@@ -460,29 +418,19 @@ static void findSettled(LoadedProgram::Impl &impl) {
 }
 
 /// Stops at the first instruction that the contents of memory make impossible.
-static std::optional<Fault> execute(LoadedProgram::Impl &impl,
-                                    const Options &options, RunResult &result) {
+static std::optional<Fault> executeInOrder(LoadedProgram::Impl &impl,
+                                           const Options &options,
+                                           RunResult &result) {
   numerics::FloatEnvironment environment;
   Engine &engine = impl.engine;
   size_t nextDump = 0;
   for (size_t i = 0; i < impl.code.size(); ++i) {
-    engine.counters = {};
-    engine.fetched = 0;
-    engine.current = static_cast<uint32_t>(i);
-    if (impl.settled.empty() || !impl.settled[i])
-      std::visit(
-          [&](const auto &op) {
-            measureOwnExponents(engine, op);
-            engine.execute(op);
-          },
-          impl.code[i]);
+    executeStep(impl, engine, static_cast<uint32_t>(i));
     if (engine.finding)
       return runFault(impl, i);
     if (options.traceArray)
       traceValues(impl, static_cast<uint32_t>(i), result);
-    addCounters(engine, impl.nodeOf(i), result);
-    if (const uint64_t repaired = engine.counters.repaired; repaired > 0)
-      repairBlocks(impl, static_cast<uint32_t>(i), repaired, result);
+    addStep(impl, engine, result);
     if (!options.dumpTensors)
       continue;
     for (; nextDump < impl.dumpOrder.size(); ++nextDump) {
@@ -497,6 +445,28 @@ static std::optional<Fault> execute(LoadedProgram::Impl &impl,
   // Sums that nothing drained are computed all the same: nothing of a run may
   // be left for the next.
   engine.batch.flush(engine);
+  return std::nullopt;
+}
+
+/// Side by side, if there are lists, and otherwise in program order.
+static std::optional<Fault> execute(LoadedProgram::Impl &impl,
+                                    llvm::ArrayRef<support::HostTensor> inputs,
+                                    const Options &options, ListRun *lists,
+                                    RunResult &result) {
+  if (lists) {
+    if (lists->run(impl, result))
+      return std::nullopt;
+    resetMemories(impl, inputs, options);
+    impl.engine.setThreads(impl.pool.get(),
+                           options.threadsNear.value_or(false));
+  }
+  return executeInOrder(impl, options, result);
+}
+
+/// What the run has left in the memories.
+static std::optional<Fault> takeResults(LoadedProgram::Impl &impl,
+                                        RunResult &result) {
+  Engine &engine = impl.engine;
   result.cuts = engine.cuts;
   result.units = engine.units;
   for (const auto &entry : engine.maps)
@@ -514,6 +484,20 @@ static std::optional<Fault> execute(LoadedProgram::Impl &impl,
   result.kept = keptOf(engine.memory, impl.program.cache);
   impl.wasRun = true;
   return std::nullopt;
+}
+
+/// What the threads of a run do: lists, or if there are none loops. Whether
+/// they are near is measured if the options do not say so.
+static ListRun *prepareThreads(LoadedProgram::Impl &impl,
+                               const Options &options) {
+  using Distance = support::ThreadPool::Distance;
+  const Distance distance =
+      impl.pool ? impl.pool->distance() : Distance::Unknown;
+  ListRun *const lists = ListRun::prepare(impl, options, distance);
+  if (!lists)
+    impl.engine.setThreads(impl.pool.get(), options.threadsNear.value_or(
+                                                distance == Distance::Near));
+  return lists;
 }
 
 llvm::Expected<RunResult>
@@ -537,6 +521,8 @@ emulator::run(LoadedProgram &program,
     if (!std::exchange(impl.hasConstants, true))
       ConstantsCopy::copy(impl);
   }
+  ListRun *const lists =
+      options.functional ? prepareThreads(impl, options) : nullptr;
   const auto begin = std::chrono::steady_clock::now();
   if (options.functional) {
     resetMemories(impl, inputs, options);
@@ -546,13 +532,18 @@ emulator::run(LoadedProgram &program,
   }
   const bool counted = addKeptAccount(impl, options, result);
   std::optional<AccountThread> account;
-  if (!counted)
+  // Its thread would take the processor of a list.
+  if (!counted && !lists)
     account.emplace(impl, options, result);
-  if (options.functional)
-    if (std::optional<Fault> fault = execute(impl, options, result))
+  if (options.functional) {
+    std::optional<Fault> fault = execute(impl, inputs, options, lists, result);
+    if (!fault)
+      fault = takeResults(impl, result);
+    if (fault)
       return toError(*fault);
+  }
   if (!counted) {
-    if (!account->finish() && options.timing)
+    if (!(account && account->finish()) && options.timing)
       accountCycles(impl, options, result);
     keepAccount(impl, options, result);
   }

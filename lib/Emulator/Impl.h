@@ -19,6 +19,7 @@ namespace ashlar::emulator {
 
 inline constexpr uint32_t noInstruction = ~uint32_t(0);
 
+class ListRun;
 class ProofCache;
 
 struct LoadedProgram::Impl {
@@ -53,6 +54,9 @@ struct LoadedProgram::Impl {
   Engine engine;
   std::unique_ptr<support::ThreadPool> pool;
   std::unique_ptr<ProofCache> proofs;
+  /// Lists of instructions for this many threads; null if they are of no use.
+  std::unique_ptr<ListRun> listRun;
+  unsigned listThreads = 0;
 
   uint32_t nodeOf(uint64_t index) const {
     return index < program.nodeOfInstruction.size()

@@ -62,6 +62,13 @@ std::string setThreads(RunOptions &options, llvm::StringRef text) {
   return "";
 }
 
+std::string setSharing(RunOptions &options, llvm::StringRef text) {
+  if (text != "auto" && text != "lists" && text != "loops")
+    return "expected auto, lists or loops";
+  options.sharing = text.str();
+  return "";
+}
+
 template <std::string RunOptions::*member>
 constexpr auto setText = support::setText<RunOptions, member>;
 
@@ -136,6 +143,7 @@ constexpr Setting settings[] = {
     {OPT_max_memory, setBytes},
     {OPT_threads, setThreads},
     {OPT_functional, setSwitch<&RunOptions::functional>},
+    {OPT_sharing, setSharing},
     {OPT_kernels, setText<&RunOptions::kernels>},
     {OPT_no_cache, setSwitch<&RunOptions::noCache>},
     {OPT_quiet, setSwitch<&RunOptions::quiet>},

@@ -95,6 +95,10 @@ defm threads : Value<"threads">, MetaVarName<"N">,
   HelpText<"number of threads (all hardware threads); never changes a "
            "result">,
   Group<general_group>;
+defm sharing : Value<"sharing">, MetaVarName<"KIND">,
+  HelpText<"what threads share: lists of instructions, the loops of each, or "
+           "auto; never changes a result">,
+  Group<general_group>;
 defm kernels : Value<"kernels">, MetaVarName<"NAME">,
   HelpText<"kernel set, or help for a list; never changes a result">,
   Group<general_group>;

@@ -103,6 +103,8 @@ emulator::Options Session::emulatorOptions() const {
   result.dumpTensors = !options.dumpFolder.empty();
   result.maxMemory = options.maxMemory;
   result.kernels = options.kernels;
+  if (options.sharing != "auto")
+    result.lists = options.sharing == "lists";
   if (!options.noCache)
     result.proofFolder = proofFolder();
   return result;

@@ -9,6 +9,8 @@
 // claimed chunks only.
 
 #include "ashlar/Support/ThreadPool.h"
+#include "ashlar/Support/Processors.h"
+#include "ashlar/Support/Waiting.h"
 
 #include <algorithm>
 #include <array>
@@ -22,43 +24,6 @@
 using namespace ashlar::support;
 
 namespace {
-
-void relaxCpu() {
-#if defined(__x86_64__) || defined(__i386__)
-  __builtin_ia32_pause();
-#endif
-}
-
-/// Waiting has three stages. At first a thread pauses between its looks and
-/// answers within the time of a message between two cores; the length of a
-/// pause differs by a factor of four between processors, so that a clock ends
-/// this stage. Then it offers its processor to others. It sleeps only after
-/// some milliseconds: to wake a thread on an idle processor of a virtual
-/// machine takes the caller of a loop 30 microseconds, more than most loops.
-/// Offers are counted, because on a busy host one may take longer than all
-/// others.
-constexpr std::chrono::microseconds pausing(20);
-constexpr unsigned offers = 5000;
-
-/// Whether \p done became true while this thread was awake.
-template <typename Done>
-bool waitAwake(Done done) {
-  constexpr unsigned looksPerTime = 16;
-  const auto end = std::chrono::steady_clock::now() + pausing;
-  do {
-    for (unsigned i = 0; i < looksPerTime; ++i) {
-      if (done())
-        return true;
-      relaxCpu();
-    }
-  } while (std::chrono::steady_clock::now() < end);
-  for (unsigned i = 0; i < offers; ++i) {
-    if (done())
-      return true;
-    std::this_thread::yield();
-  }
-  return false;
-}
 
 /// Set while a thread runs a loop body: nested loops run inline.
 thread_local bool insideLoop = false;
@@ -116,15 +81,16 @@ struct Share {
 
 struct ThreadPool::State {
   std::vector<std::thread> workers;
-  std::vector<Share> shares; ///< The caller's first.
-  uint32_t generation = 0;   ///< The caller's.
-  uint32_t answered = 0;     ///< Chunks of workers in all loops so far.
+  std::vector<Share> shares;         ///< The caller's first.
+  std::vector<StartingPlace> places; ///< Of the workers.
+  uint32_t generation = 0;           ///< The caller's.
+  uint32_t answered = 0;             ///< Chunks of workers in all loops so far.
   /// What a thread sleeps on.
   alignas(64) std::atomic<uint32_t> alarms{0};
   std::atomic<uint32_t> sleepers{0};
   std::atomic<bool> stop{false};
 
-  explicit State(unsigned threads) : shares(threads) {}
+  explicit State(unsigned threads) : shares(threads), places(threads - 1) {}
 
   /// Runs chunks of one share until all are claimed; how many it ran.
   static uint32_t drain(Share &share, std::atomic<uint32_t> &finished) {
@@ -156,9 +122,14 @@ struct ThreadPool::State {
     return ran;
   }
 
-  /// Waits for a generation of `share` other than `seen` and returns it.
-  uint32_t nextGeneration(const Share &share, uint32_t seen) {
+  /// Waits for a generation of the thread's share other than `seen` and returns
+  /// it. A thread sleeps only after some milliseconds: to wake it on an idle
+  /// processor of a virtual machine takes the caller of a loop 30 microseconds,
+  /// more than most loops.
+  uint32_t nextGeneration(size_t self, uint32_t seen) {
+    const Share &share = shares[self];
     if (!waitAwake([&] { return share.generation() != seen; })) {
+      places[self - 1].leave();
       sleepers.fetch_add(1);
       while (true) {
         // Fences on both sides: either the caller sees this sleeper, or this
@@ -170,17 +141,42 @@ struct ThreadPool::State {
         alarms.wait(before);
       }
       sleepers.fetch_sub(1);
+      places[self - 1].arrive();
     }
     return share.generation();
   }
 
   void work(size_t self) {
     uint32_t seen = 0;
+    places[self - 1].arrive();
     while (true) {
-      seen = nextGeneration(shares[self], seen);
+      seen = nextGeneration(self, seen);
       if (stop.load(std::memory_order_relaxed))
         return;
       help(self);
+    }
+  }
+
+  /// Shows workers that are about to run to processors that neither the caller
+  /// nor another worker has; those that find none are left to the system.
+  void placeWorkers() {
+    const std::optional<unsigned> own = currentProcessor();
+    ProcessorSet taken;
+    const auto take = [&](std::optional<unsigned> processor) {
+      if (processor && *processor < taken.size())
+        taken.set(*processor);
+    };
+    if (!own)
+      return;
+    take(own);
+    for (const StartingPlace &place : places)
+      if (!place.isAway())
+        take(place.processor());
+    for (size_t k = 0; k < workers.size(); ++k) {
+      if (!places[k].isAway())
+        continue;
+      places[k].place(workers[k], taken);
+      take(places[k].processor());
     }
   }
 
@@ -200,6 +196,7 @@ struct ThreadPool::State {
     std::atomic_thread_fence(std::memory_order_seq_cst);
     if (sleepers.load(std::memory_order_relaxed) == 0)
       return;
+    placeWorkers();
     alarms.fetch_add(1);
     alarms.notify_all();
   }
@@ -225,9 +222,11 @@ struct ThreadPool::State {
 };
 
 /// One empty range for each thread, which nobody takes from another one, and
-/// the answers of all of them; null if that takes far too long.
+/// the answers of all of them; null if that takes far too long. A thread that
+/// sleeps or has just been created answers after 30 to 170 microseconds, if an
+/// idle processor is there for it.
 std::optional<std::chrono::nanoseconds> ThreadPool::State::answer() {
-  constexpr std::chrono::microseconds patience(200);
+  constexpr std::chrono::microseconds patience(500);
   const auto nothing = [](uint64_t, uint64_t) {};
   const Body body = nothing;
   const auto start = std::chrono::steady_clock::now();
@@ -246,22 +245,22 @@ std::optional<std::chrono::nanoseconds> ThreadPool::State::answer() {
   return time < patience ? std::optional(time) : std::nullopt;
 }
 
-bool ThreadPool::answersFast() {
+ThreadPool::Distance ThreadPool::distance() {
   // The two messages take cores that share a cache 0.15 to 0.3 microseconds,
   // others 0.4 and more, though not always.
   constexpr std::chrono::nanoseconds fast(350);
   constexpr size_t rounds = 32, most = rounds * 3 / 4;
   std::array<std::chrono::nanoseconds, rounds> times;
   if (!state)
-    return false;
+    return Distance::Unknown;
   for (std::chrono::nanoseconds &time : times) {
     const std::optional<std::chrono::nanoseconds> answer = state->answer();
     if (!answer)
-      return false;
+      return Distance::Unknown;
     time = *answer;
   }
   std::nth_element(times.begin(), times.begin() + most, times.end());
-  return times[most] < fast;
+  return times[most] < fast ? Distance::Near : Distance::Far;
 }
 
 ThreadPool::ThreadPool(unsigned threads) {
@@ -277,6 +276,7 @@ ThreadPool::ThreadPool(unsigned threads) {
       state->workers.emplace_back([s = state.get(), i] { s->work(i); });
   } catch (const std::system_error &) {
   }
+  state->placeWorkers();
   numThreads = 1 + static_cast<unsigned>(state->workers.size());
 }
 

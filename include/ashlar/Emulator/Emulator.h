@@ -29,6 +29,10 @@ struct Options {
   /// Whether the threads run on cores that share a cache, so that even small
   /// loops are worth sharing; measured if it is not given.
   std::optional<bool> threadsNear;
+  /// Whether each thread executes a list of instructions of its own, where the
+  /// program can be cut into lists, instead of sharing the loops of one
+  /// instruction; estimated if it is not given.
+  std::optional<bool> lists;
   bool functional = true;   ///< Execute (else only time).
   bool timing = true;       ///< Count cycles.
   bool recordTimes = false; ///< Keep RunResult::times (for traces).

@@ -58,6 +58,8 @@ struct RunOptions {
   unsigned threads = 0;   ///< 0 = all hardware threads.
   bool functional = false;
   std::string kernels = "best";
+  /// What threads share: "auto", "lists" or "loops".
+  std::string sharing = "auto";
   bool quiet = false;
   bool noCache = false; ///< Neither use nor keep proofs.
 };

@@ -28,10 +28,16 @@ public:
   /// Number of threads, including the caller.
   unsigned size() const { return numThreads; }
 
-  /// Whether all threads are awake and as near to each other as cores that
-  /// share a cache. Takes some 10 microseconds; the answer may change as the
-  /// system moves threads, and a virtual machine its processors.
-  bool answersFast();
+  /// How near the threads are to each other.
+  enum class Distance {
+    Unknown, ///< Some thread has no processor to run on.
+    Far,
+    Near, ///< As cores that share a cache.
+  };
+  /// Wakes the threads and asks each for an answer, some 10 microseconds long.
+  /// The next answer may differ: the system moves threads, and a virtual
+  /// machine its processors.
+  Distance distance();
 
   /// Ranges per thread with which one that is held up leaves most of its share
   /// to the others. Threads that look for such ranges take half a microsecond

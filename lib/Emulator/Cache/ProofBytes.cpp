@@ -3,7 +3,9 @@
 // What verify() leaves for runs, as bytes: numbers of this host's byte order
 // and lists with their lengths in front.
 
+#include "../Parallel/ListRun.h"
 #include "AccountBytes.h"
+#include "ListBytes.h"
 #include "ProofCache.h"
 #include "llvm/ADT/STLExtras.h"
 #include <type_traits>
@@ -51,6 +53,11 @@ std::vector<uint8_t> emulator::encodeProof(const LoadedProgram::Impl &impl) {
   out.number(uint8_t(impl.account.has_value()));
   if (impl.account)
     writeAccount(*impl.account, out);
+  // No lists for a number of threads is a result as well.
+  out.number(uint32_t(impl.listThreads));
+  out.number(uint8_t(impl.listRun != nullptr));
+  if (impl.listRun)
+    writeLists(*impl.listRun->cut(), out);
   return std::move(out.bytes);
 }
 
@@ -95,9 +102,14 @@ bool emulator::decodeProof(llvm::ArrayRef<uint8_t> bytes,
   std::optional<RunResult> account;
   if (in.number<uint8_t>() != 0)
     account = readAccount(in);
+  const auto listThreads = in.number<uint32_t>();
+  std::shared_ptr<const Lists> lists;
+  if (in.number<uint8_t>() != 0)
+    lists = readLists(in, size, uses.size());
   if (!in.atEnd() || hazards.size() != size ||
       !fitsMatmuls(impl.code, operands, uses) ||
-      (account && account->nodes.size() != impl.program.nodes.size()))
+      (account && account->nodes.size() != impl.program.nodes.size()) ||
+      (lists && lists->lists.size() != listThreads))
     return false;
   for (size_t i = 0; i < size; ++i)
     if (hazards[i] != noInstruction && hazards[i] >= i)
@@ -110,6 +122,8 @@ bool emulator::decodeProof(llvm::ArrayRef<uint8_t> bytes,
   impl.clusterCosts = std::move(costs);
   impl.tileClaims = std::move(claims);
   impl.account = std::move(account);
+  impl.listThreads = listThreads;
+  impl.listRun = lists ? ListRun::of(std::move(lists)) : nullptr;
   impl.engine.reuse.restore(std::move(operands), std::move(uses));
   return true;
 }

@@ -155,8 +155,8 @@ bool ProofCache::restore(LoadedProgram::Impl &impl) {
                    bytes.slice(digestBytes, digestBytes))
     return false;
   if (whole && decodeProof(bytes.drop_front(2 * digestBytes), impl)) {
-    if (impl.account)
-      path.clear();
+    restoredAccount = impl.account.has_value();
+    restoredLists = impl.listThreads;
     return restored = true;
   }
   note = fmt::format("'{}' is damaged: the program is proved again", path);
@@ -179,8 +179,10 @@ static void makeRoom(const std::string &folder) {
 }
 
 void ProofCache::store(const LoadedProgram::Impl &impl) {
-  // What has been restored is only written again to add an account.
-  if (path.empty() || (restored && !impl.account))
+  // What has been restored is only written again to add something.
+  const bool more =
+      (impl.account && !restoredAccount) || impl.listThreads != restoredLists;
+  if (path.empty() || (restored && !more))
     return;
   std::vector<uint8_t> bytes = keyOf(impl.program, threads);
   if (bytes.empty())

@@ -26,11 +26,13 @@ public:
   ProofCache(const LoadedProgram::Impl &impl, llvm::StringRef folder,
              unsigned threads);
 
-  /// Takes what a kept proof holds, and the account of an earlier run if there
-  /// was a timed one; false if there is none that counts.
+  /// Takes what a kept proof holds, the account of an earlier run if there was
+  /// a timed one, and the lists of its threads; false if there is none that
+  /// counts.
   bool restore(LoadedProgram::Impl &impl);
-  /// Keeps what verify() has found and the account of a run, unless they have
-  /// been restored. The folder is made if there is none.
+  /// Keeps what verify() has found, the account of a run and the lists of its
+  /// threads, unless all of them have been restored. The folder is made if
+  /// there is none.
   void store(const LoadedProgram::Impl &impl);
 
   /// Why a file did not count or could not be written; empty if nothing failed.
@@ -38,7 +40,8 @@ public:
 
 private:
   std::string folder, path; ///< `path` is empty where nothing is kept.
-  bool restored = false;
+  bool restored = false, restoredAccount = false;
+  unsigned restoredLists = 0; ///< Threads of the restored lists.
   unsigned threads;
 };
 

@@ -9,6 +9,8 @@
 #include "Indices.h"
 #include "ashlar/Isa/Operands.h"
 #include "ashlar/Numerics/PackedCodes.h"
+#include "ashlar/Support/CacheLines.h"
+#include <algorithm>
 #include <array>
 #include <cstdlib>
 #include <optional>
@@ -106,6 +108,24 @@ static void copyRow(uint8_t *dst, int64_t dstStride, const uint8_t *src,
                 src + static_cast<int64_t>(i) * srcStride, sizeof(T));
 }
 
+/// Rows of SB are far from each other, and another processor may have read or
+/// written them last: lines are asked for some rows ahead, because stores wait
+/// for them one after another.
+static void copyRuns(uint8_t *dst, int64_t dstStride, const uint8_t *src,
+                     int64_t srcStride, uint64_t n, uint64_t bytes) {
+  constexpr uint64_t ahead = 8;
+  const auto rowOf = [&](uint64_t i) {
+    return dst + static_cast<int64_t>(i) * dstStride;
+  };
+  for (uint64_t i = 0; i < std::min(n, ahead); ++i)
+    support::takeLines(rowOf(i), bytes);
+  for (uint64_t i = 0; i < n; ++i) {
+    if (i + ahead < n)
+      support::takeLines(rowOf(i + ahead), bytes);
+    std::memcpy(rowOf(i), src + static_cast<int64_t>(i) * srcStride, bytes);
+  }
+}
+
 static void copyInner(uint8_t *dst, int64_t dstStride, const uint8_t *src,
                       int64_t srcStride, uint64_t n, uint64_t bytes) {
   switch (bytes) {
@@ -118,9 +138,7 @@ static void copyInner(uint8_t *dst, int64_t dstStride, const uint8_t *src,
   case 8:
     return copyRow<uint64_t>(dst, dstStride, src, srcStride, n);
   default:
-    for (uint64_t i = 0; i < n; ++i)
-      std::memcpy(dst + static_cast<int64_t>(i) * dstStride,
-                  src + static_cast<int64_t>(i) * srcStride, bytes);
+    return copyRuns(dst, dstStride, src, srcStride, n, bytes);
   }
 }
 

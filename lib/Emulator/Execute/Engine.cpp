@@ -17,17 +17,15 @@ Scratch &Scratch::ofThisThread() {
 /// costs less than ranges that others may take from it.
 static constexpr uint64_t severalRangesWork = 65536;
 
-void Engine::setThreads(support::ThreadPool *threads,
-                        std::optional<bool> known) {
+void Engine::setThreads(support::ThreadPool *threads, bool areNear) {
   // Below this many element operations a fork costs more than it saves.
   constexpr uint64_t nearWork = 8192;
   // What one core writes and another one reads takes some microseconds where
   // they share no cache: most instructions then are faster on one thread.
   constexpr uint64_t farWork = uint64_t(1) << 22;
   pool = threads;
-  const bool areNear = pool && (known ? *known : pool->answersFast());
   forkWork = areNear ? nearWork : farWork;
-  columnSharers = areNear ? pool->size() : 1;
+  columnSharers = pool && areNear ? pool->size() : 1;
 }
 
 void Engine::split(uint64_t n, uint64_t work,
@@ -55,8 +53,7 @@ void Engine::finishEncode(const numerics::EncodeStats &stats,
   counters.add(stats.counters);
   if (!target.merges())
     return; // a given exponent is read, not merged
-  int16_t &scale = memory.xr(target.merged());
-  scale = numerics::mergeScale(scale, stats.maxExponent);
+  memory.mergeScale(target.merged(), stats.maxExponent);
 }
 
 void Engine::execute(const isa::XrSet &op) {

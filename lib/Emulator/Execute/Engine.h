@@ -122,6 +122,12 @@ struct Engine {
   StationarySets sets;
   /// Moving operands that matmuls share, found by the loader.
   OperandReuse reuse;
+  /// Uses of operands by the instructions that this engine executes; empty if
+  /// it executes all of them.
+  llvm::ArrayRef<uint32_t> ownUses;
+  uint32_t usesOf(uint32_t operand) const {
+    return ownUses.empty() ? reuse.usesOf(operand) : ownUses[operand];
+  }
   OperandCache operands;
   /// Coefficients of the sparse cluster, decoded.
   TapPrograms tapPrograms;
@@ -148,9 +154,8 @@ struct Engine {
   }
   std::mutex mutex;
 
-  /// Sets the threads of a run, null for one thread; whether they are near is
-  /// measured unless it is known.
-  void setThreads(support::ThreadPool *threads, std::optional<bool> known);
+  /// Sets the threads of a run, null for one thread, and whether they are near.
+  void setThreads(support::ThreadPool *threads, bool areNear);
 
   /// Runs \p fn over [0, n), in parallel if \p work (elements touched) pays
   /// for a fork. \p fn must give the same result for any partition.

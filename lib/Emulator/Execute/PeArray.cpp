@@ -253,7 +253,7 @@ static OperandCache::Slot &packedOperand(Engine &engine,
   if (OperandCache::Slot *slot = engine.operands.find(operand))
     return *slot;
   OperandCache::Slot &slot =
-      newSlot(engine, operand, engine.reuse.usesOf(operand),
+      newSlot(engine, operand, engine.usesOf(operand),
               op.rows * steps * widthBytes(fetch.width()));
   engine.kernels->startMoving(op.rows, steps, fetch.width(), slot.packed);
   slot.saturated = packOperand(engine, op, fetch, steps, 0, slot.packed);

@@ -118,5 +118,5 @@ void Engine::execute(const isa::VecMeasure &op) {
   numerics::EncodeCounters ignored;
   if (numerics::encodeFixed(numerics::wideValue(largest), {mantissa, step},
                             ignored) != 0)
-    memory.xr(op.xr) = numerics::mergeScale(memory.xr(op.xr), step);
+    memory.mergeScale(op.xr, step);
 }

@@ -3,12 +3,14 @@
 // Allocation of the machine's memories.
 
 #include "Memory.h"
+#include "ashlar/Numerics/Encode.h"
 #include "ashlar/Support/CheckedMath.h"
 #include "ashlar/Support/Error.h"
 #include "ashlar/Support/LargePages.h"
 #include "llvm/Support/Alignment.h"
 #include "llvm/Support/MathExtras.h"
 #include <algorithm>
+#include <atomic>
 #include <cstdlib>
 #include <cstring>
 #include <utility>
@@ -70,6 +72,12 @@ bool HostBlock::allocate(uint64_t bytes) {
   return pointer != nullptr;
 }
 
+void HostBlock::share(const HostBlock &other) {
+  release();
+  pointer = other.pointer;
+  length = other.length;
+}
+
 llvm::Error Memory::allocate(const machine::Description &description,
                              uint64_t dramBytes, uint64_t maxMemory,
                              bool cluster) {
@@ -113,8 +121,44 @@ llvm::Error Memory::allocate(const machine::Description &description,
                        "the host refuses {} bytes for the machine's memories",
                        total);
   totalBytes = total;
-  scales.assign(description.xr.registers, clearedScale);
+  ownScales.assign(description.xr.registers, clearedScale);
+  scales = ownScales.data();
+  scaleCount = ownScales.size();
   return llvm::Error::success();
+}
+
+bool Memory::share(Memory &owner) {
+  sbPitch = owner.sbPitch;
+  psumPitch = owner.psumPitch;
+  rowBytes = owner.rowBytes;
+  group = owner.group;
+  groupShift = owner.groupShift;
+  fmuSets = owner.fmuSets;
+  fmuBytes = owner.fmuBytes;
+  accEntries = owner.accEntries;
+  scales = owner.scales;
+  scaleCount = owner.scaleCount;
+  sbBlock.share(owner.sbBlock);
+  xmBlock.share(owner.xmBlock);
+  dramBlock.share(owner.dramBlock);
+  wmBlock.share(owner.wmBlock);
+  fmuBlock.share(owner.fmuBlock);
+  accBlock.share(owner.accBlock);
+  totalBytes = owner.psumBlock.size();
+  return psumBlock.allocate(owner.psumBlock.size());
+}
+
+void Memory::clearPsum() { std::memset(psumBlock.data(), 0, psumBlock.size()); }
+
+void Memory::mergeScale(uint64_t index, int16_t exponent) {
+  std::atomic_ref<int16_t> scale(scales[index]);
+  int16_t old = scale.load(std::memory_order_relaxed);
+  // Most blocks change nothing: then no other processor loses the line.
+  for (int16_t merged = numerics::mergeScale(old, exponent);
+       merged != old &&
+       !scale.compare_exchange_weak(old, merged, std::memory_order_relaxed);
+       merged = numerics::mergeScale(old, exponent)) {
+  }
 }
 
 void Memory::populateOnChip() {

@@ -12,6 +12,7 @@
 
 #include "ashlar/Machine/Description.h"
 #include "llvm/Support/Error.h"
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <memory>
@@ -34,6 +35,8 @@ public:
 
   /// Replaces the block; false if the host refuses.
   bool allocate(uint64_t bytes);
+  /// Replaces the block by the bytes of another one, which has to outlive it.
+  void share(const HostBlock &other);
   uint8_t *data() const { return pointer; }
   uint64_t size() const { return length; }
 
@@ -54,6 +57,15 @@ public:
   /// The sparse cluster's memories only if \p cluster.
   llvm::Error allocate(const machine::Description &description,
                        uint64_t dramBytes, uint64_t maxMemory, bool cluster);
+
+  /// Makes these the memories of \p owner, which has to outlive them and must
+  /// not allocate again, but with a PSUM of their own; false if the host
+  /// refuses that. Threads that use both have to be in order wherever
+  /// instructions conflict; merges into a register need none (mergeScale()).
+  bool share(Memory &owner);
+  /// Bytes of PSUM.
+  uint64_t psumBytes() const { return psumBlock.size(); }
+  void clearPsum();
 
   uint8_t *sb(uint64_t partition, int64_t offset) const {
     return sbBlock.data() + static_cast<int64_t>(partition * sbPitch) + offset;
@@ -93,13 +105,16 @@ public:
   /// Zeroes SB, XM and PSUM, and the sparse cluster's memories.
   void clearOnChip();
   /// Puts every scale register into the cleared state.
-  void clearScales() { scales.assign(scales.size(), clearedScale); }
+  void clearScales() { std::fill_n(scales, scaleCount, clearedScale); }
 
   int16_t &xr(uint64_t index) { return scales[index]; }
-  uint64_t numScales() const { return scales.size(); }
+  uint64_t numScales() const { return scaleCount; }
+  /// Merges an exponent into a register. Other threads may do so at the same
+  /// time: maxima do not depend on the order.
+  void mergeScale(uint64_t index, int16_t exponent);
   /// The registers as DMA addresses them: two bytes each, in order.
   uint8_t *scaleBytes(uint64_t address) {
-    return reinterpret_cast<uint8_t *>(scales.data()) + address;
+    return reinterpret_cast<uint8_t *>(scales) + address;
   }
 
   /// Bytes between neighbouring partitions (SB) or rows of cells (XM).
@@ -116,7 +131,9 @@ private:
 
   HostBlock sbBlock, xmBlock, psumBlock, dramBlock;
   HostBlock wmBlock, fmuBlock, accBlock;
-  std::vector<int16_t> scales;
+  std::vector<int16_t> ownScales;
+  int16_t *scales = nullptr; ///< `ownScales`, or those of another one.
+  uint64_t scaleCount = 0;
   uint64_t sbPitch = 0, psumPitch = 0, rowBytes = 1, group = 1;
   std::optional<unsigned> groupShift; ///< Of a group that is a power of two.
   uint64_t totalBytes = 0;

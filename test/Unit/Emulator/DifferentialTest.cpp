@@ -171,6 +171,7 @@ static bool comparesEqual(Generator &generator, uint64_t seed,
       options.kernels = table->name.str();
       options.threads = threads;
       options.threadsNear = true; // Loops are shared on any host.
+      options.lists = false;
       if (runProgram(program, inputs, options) != expected) {
         ADD_FAILURE() << "seed " << seed << ", kernels " << options.kernels
                       << ", threads " << threads << ": "
@@ -179,6 +180,18 @@ static bool comparesEqual(Generator &generator, uint64_t seed,
         return false;
       }
     }
+  for (unsigned threads : {2, 3, 4}) {
+    emulator::Options options;
+    options.threads = threads;
+    options.lists = true;
+    if (runProgram(program, inputs, options) != expected) {
+      ADD_FAILURE() << "seed " << seed << ", lists on " << threads
+                    << " threads: "
+                    << firstDifference(generator.machine, code, inputs,
+                                       options);
+      return false;
+    }
+  }
   return true;
 }
 
@@ -195,6 +208,14 @@ TEST(Differential, RandomPrograms) {
   }
   // What follows from several draws must not become rare unnoticed.
   EXPECT_GT(pooled, 10);
+}
+
+TEST(Differential, LongPrograms) {
+  for (uint64_t seed = 1; seed <= 40; ++seed) {
+    Generator generator(seed);
+    if (!comparesEqual(generator, seed, generator.program(60), {1}))
+      return;
+  }
 }
 
 TEST(Differential, WindowsFilledAndDrainedSideBySide) {
