@@ -291,5 +291,6 @@ def where(attrs, values, result):
 
 @evaluator("cast", "encode", "decode", "copy")
 def cast(attrs, values, result):
+    """Blocks are encoded from binary32 (docs/Numerics.md 2)."""
     x = values["x"]
-    return x.data if x.type != "bfp" else x.numbers()
+    return x.numbers() if "bfp" in (x.type, result["type"]) else x.data

@@ -1,0 +1,76 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Blocks of operands wider than binary32: values that a second rounding moves.
+
+usage: wide_operands.py
+
+A value lies a little above the middle of two mantissas; binary32 rounds it to the
+middle, which goes to the even one (docs/Numerics.md 2 and 10). Operands in binary64,
+weights in binary64 and integers that a Cast makes floats give the expected bits, and
+those of the numeric plan in numpy.
+"""
+
+import os
+import subprocess
+import sys
+import tempfile
+
+import numpy as np
+import onnx
+from onnx import TensorProto, helper, numpy_helper
+
+sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+
+import common  # noqa: E402
+
+# 1000.5 steps of 2^-14 and a little more, next to a value that sets the exponent.
+ABOVE = np.array([[1, 2001 * 2.0**-15 + 2.0**-36]])
+# The same of integers, whose step is 2^16.
+WIDE = np.array([[(1 << 30), 2001 * (1 << 15) + 1]])
+
+
+def models():
+    """(what it is, model, input, expected result)"""
+    yield "operand in binary64", model("double", np.eye(2)), ABOVE, [[1, 1000 * 2.0**-14]]
+    yield "weights in binary64", model("double", ABOVE.T.copy()), np.array([[0.0, 1]]), \
+        [[1000 * 2.0**-14]]
+    for kind in ("int32", "int64"):
+        yield f"operand in {kind}", model(kind, np.eye(2, dtype=np.float32)), \
+            WIDE.astype(kind), [[1 << 30, 1000 * (1 << 16)]]
+
+
+def model(kind, weights):
+    code = {"double": TensorProto.DOUBLE, "int32": TensorProto.INT32, "int64": TensorProto.INT64}[kind]
+    result = TensorProto.DOUBLE if kind == "double" else TensorProto.FLOAT
+    source = [] if kind == "double" else [helper.make_node("Cast", ["x"], ["f"], to=result)]
+    product = helper.make_node("MatMul", ["f" if source else "x", "w"], ["y"])
+    graph = helper.make_graph(
+        source + [product], "wide", [helper.make_tensor_value_info("x", code, (1, 2))],
+        [helper.make_tensor_value_info("y", result, (1, weights.shape[1]))],
+        [numpy_helper.from_array(weights, "w")])
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 13)], ir_version=8)
+
+
+def main():
+    reference = os.path.join(common.ROOT, "test", "reference", "reference.py")
+    failed = 0
+    with tempfile.TemporaryDirectory() as folder:
+        path = lambda name: os.path.join(folder, name)
+        for what, wide, array, expected in models():
+            onnx.save(wide, path("m.onnx"))
+            np.savez(path("i.npz"), x=array)
+            common.run_tool("ashlarc", path("m.onnx"), "-o", path("m.ash"), "--format=bfp16",
+                            "--quiet", f"--dump-plan={path('plan')}")
+            common.run_tool("ashlar-run", path("m.ash"), f"--inputs={path('i.npz')}", "--quiet",
+                            f"--outputs={path('o.npz')}", f"--dump-tensors={path('dump')}")
+            with np.load(path("o.npz")) as stored:
+                right = np.array_equal(stored["y"], np.array(expected))
+            done = subprocess.run([sys.executable, reference, path("plan"), path("i.npz"),
+                                   path("dump")], capture_output=True, text=True, check=False)
+            failed += not right or done.returncode != 0
+            print(f"{what}: {'expected values' if right else 'FAILED'}; {done.stdout.strip()}")
+    return int(failed > 0)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
