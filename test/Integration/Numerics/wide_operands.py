@@ -1,13 +1,14 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Blocks of operands wider than binary32: values that a second rounding moves.
+"""Operands wider than binary32: values that a second rounding moves.
 
 usage: wide_operands.py
 
 A value lies a little above the middle of two mantissas; binary32 rounds it to the
 middle, which goes to the even one (docs/Numerics.md 2 and 10). Operands in binary64,
 weights in binary64 and integers that a Cast makes floats give the expected bits, and
-those of the numeric plan in numpy.
+those of the numeric plan in numpy. Functions between a Cast to binary64 and one back are
+computed in it (8.6).
 """
 
 import os
@@ -37,6 +38,14 @@ def models():
     for kind in ("int32", "int64"):
         yield f"operand in {kind}", model(kind, np.eye(2, dtype=np.float32)), \
             WIDE.astype(kind), [[1 << 30, 1000 * (1 << 16)]]
+    rng = np.random.default_rng(1)
+    x, c = rng.normal(0, 1, (4, 48)).astype(np.float32), rng.normal(0, 1, (2, 48))
+    products = x * c[0] + c[1]
+    yield "sums in binary64", between(c, []), x, products.astype(np.float32)
+    yield "roots in binary64", between(c, ["Abs", "Sqrt"]), x, \
+        np.sqrt(np.abs(products)).astype(np.float32)
+    yield "halves of binary64", between(c, [], TensorProto.FLOAT16), x, \
+        products.astype(np.float32).astype(np.float16)
 
 
 def model(kind, weights):
@@ -48,6 +57,21 @@ def model(kind, weights):
         source + [product], "wide", [helper.make_tensor_value_info("x", code, (1, 2))],
         [helper.make_tensor_value_info("y", result, (1, weights.shape[1]))],
         [numpy_helper.from_array(weights, "w")])
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 13)], ir_version=8)
+
+
+def between(c, functions, last=TensorProto.FLOAT):
+    """x * c[0] + c[1] and functions of it in binary64."""
+    names = ["wide", "product", "sum", *functions]
+    nodes = [helper.make_node("Cast", ["x"], ["wide"], to=TensorProto.DOUBLE),
+             helper.make_node("Mul", ["wide", "c0"], ["product"]),
+             helper.make_node("Add", ["product", "c1"], ["sum"])]
+    nodes += [helper.make_node(op, [names[k + 2]], [op]) for k, op in enumerate(functions)]
+    nodes.append(helper.make_node("Cast", [names[-1]], ["y"], to=last))
+    graph = helper.make_graph(
+        nodes, "between", [helper.make_tensor_value_info("x", TensorProto.FLOAT, (4, 48))],
+        [helper.make_tensor_value_info("y", last, (4, 48))],
+        [numpy_helper.from_array(c[k], f"c{k}") for k in range(2)])
     return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 13)], ir_version=8)
 
 
