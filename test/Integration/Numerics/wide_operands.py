@@ -31,13 +31,25 @@ WIDE = np.array([[(1 << 30), 2001 * (1 << 15) + 1]])
 
 
 def models():
-    """(what it is, model, input, expected result)"""
+    """(what it is, model, input, expected result, format)"""
+    for what, wide, array, expected in encoded():
+        yield what, wide, array, expected, "bfp16"
+        if "operand" in what:
+            yield f"{what}, one block", wide, array, expected, "w=16,block=tensor,range=7"
+    for what, wide, array, expected in computed():
+        yield what, wide, array, expected, "bfp16"
+
+
+def encoded():
     yield "operand in binary64", model("double", np.eye(2)), ABOVE, [[1, 1000 * 2.0**-14]]
     yield "weights in binary64", model("double", ABOVE.T.copy()), np.array([[0.0, 1]]), \
         [[1000 * 2.0**-14]]
     for kind in ("int32", "int64"):
         yield f"operand in {kind}", model(kind, np.eye(2, dtype=np.float32)), \
             WIDE.astype(kind), [[1 << 30, 1000 * (1 << 16)]]
+
+
+def computed():
     rng = np.random.default_rng(1)
     x, c = rng.normal(0, 1, (4, 48)).astype(np.float32), rng.normal(0, 1, (2, 48))
     products = x * c[0] + c[1]
@@ -80,10 +92,10 @@ def main():
     failed = 0
     with tempfile.TemporaryDirectory() as folder:
         path = lambda name: os.path.join(folder, name)
-        for what, wide, array, expected in models():
+        for what, wide, array, expected, form in models():
             onnx.save(wide, path("m.onnx"))
             np.savez(path("i.npz"), x=array)
-            common.run_tool("ashlarc", path("m.onnx"), "-o", path("m.ash"), "--format=bfp16",
+            common.run_tool("ashlarc", path("m.onnx"), "-o", path("m.ash"), f"--format={form}",
                             "--quiet", f"--dump-plan={path('plan')}")
             common.run_tool("ashlar-run", path("m.ash"), f"--inputs={path('i.npz')}", "--quiet",
                             f"--outputs={path('o.npz')}", f"--dump-tensors={path('dump')}")
