@@ -383,7 +383,7 @@ def ISA_VecMeasureOp : ISA_Op<"VecMeasure", "vec.measure", 0x46, ["vec"]> {
   let summary = "Merge the range of a float tensor into a scale exponent.";
   let description = [{
     `XR[xr] = max(XR[xr], lead(log2 a) - (mantissa - 2))`, where a is the
-    largest finite magnitude and the logarithm is limited to [-127, 127].
+    largest finite magnitude, of f64 as binary32, and the logarithm is limited to [-127, 127].
     Nothing changes if a is zero or rounds to zero under that exponent.
 
     Example: `isa.vec.measure(channels = 8, n2 = 16, type = f32, mantissa = 8, stride2 = 4, xr = 3, clear = 1)`

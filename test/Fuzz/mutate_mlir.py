@@ -11,7 +11,7 @@ from its seed in one to four places: numbers become 0, -1 or huge, attributes
 are deleted, doubled, exchanged or of another kind, types and names of
 operations change, lines go or come twice. `ashlarc --compile-from` or
 `ashlar-opt` with passes then has to end on its own, with a documented exit code
-in less than TIMEOUT seconds and LIMIT bytes. What does not is printed, and kept
+in less than TIMEOUT seconds of processor time and LIMIT bytes. What does not is printed, and kept
 with --keep. The same seed gives the same mutants.
 """
 
@@ -22,6 +22,7 @@ import os
 import random
 import re
 import resource
+import signal
 import subprocess
 import sys
 import tempfile
@@ -33,6 +34,8 @@ MAKE_MODEL = os.path.join(TESTS, "Frontend", "Onnx", "make_model.py")
 NETWORKS = os.path.join(HERE, "seeds.txt")
 PHASES = ["import", "simplify", "fold", "quantise", "assign", "plan", "tile", "emit"]
 TIMEOUT = 20
+#: Seconds in all, for what waits: the host may be busy.
+LONGEST = 300
 LIMIT = 2 << 30
 #: Address space of the tools next to the memory that they touch.
 FRAME = 1 << 28
@@ -163,8 +166,14 @@ def mutate(rng, text):
 
 
 def limit():
+    resource.setrlimit(resource.RLIMIT_CPU, (TIMEOUT, TIMEOUT + 1))
     resource.setrlimit(resource.RLIMIT_AS, (LIMIT + FRAME, LIMIT + FRAME))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+
+
+def ended(code):
+    """An exit code, or a hang if the processor time is used up."""
+    return "hang" if code == -signal.SIGXCPU else code
 
 
 def phase_seeds(folder, machines, networks):
@@ -223,8 +232,8 @@ class Mutant:
         command = [*self.command, path, "-o", out]
         try:
             done = subprocess.run(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
-                                  timeout=TIMEOUT, preexec_fn=limit)
-            code, error = done.returncode, done.stderr.decode(errors="replace")
+                                  timeout=LONGEST, preexec_fn=limit)
+            code, error = ended(done.returncode), done.stderr.decode(errors="replace")
         except subprocess.TimeoutExpired:
             code, error = "hang", ""
         for name in (path, out):

@@ -10,8 +10,8 @@ by test/Integration/Differential/differential/grammar.py, and the models in DIR.
 four places: attributes, extents, element types, constants (shapes and axes among
 them), names of operators, edges, nodes, versions. Changed bytes, which replay-onnx
 tries, seldom get past the parser. Compiler, ashlar-translate and ashlar-prune have to
-end on their own, with a documented exit code in less than 20 seconds and 2 GiB; what
-compiles has to run. What does not is printed, and kept with --keep.
+end on their own, with a documented exit code in less than 20 seconds of processor time and
+2 GiB; what compiles has to run. What does not is printed, and kept with --keep.
 """
 
 import argparse
@@ -237,8 +237,8 @@ class Mutant:
     def execute(self, command, path):
         done = subprocess.run([word.replace("{}", path) for word in command],
                               stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
-                              timeout=common.TIMEOUT, preexec_fn=common.limit)
-        return done.returncode, done.stderr.decode(errors="replace")
+                              timeout=common.LONGEST, preexec_fn=common.limit)
+        return common.ended(done.returncode), done.stderr.decode(errors="replace")
 
     def run(self, folder):
         """The exit code, and what went wrong or nothing."""

@@ -2,7 +2,8 @@
 """Elementary functions of docs/Numerics.md 8, operation by operation.
 
 Operands and results are binary32 arrays; "b64" formulas run in binary64 and
-round once at the end. Every NaN result is the canonical one.
+round once at the end. Arrays of binary64 stay in it (8.6). Every NaN result is
+the canonical one.
 """
 
 import re
@@ -86,7 +87,9 @@ def horner(coefficients, v):
 
 
 def canonical(values):
-    """Every NaN to 0x7fc00000."""
+    """Every NaN to 0x7fc00000, or to that of binary64."""
+    if np.asarray(values).dtype == F64:
+        return np.where(np.isnan(values), np.nan, values)
     values = np.asarray(values, F32, order="C")
     bits = values.view(np.uint32)
     return np.where(np.isnan(values), np.uint32(0x7FC00000), bits).astype(
@@ -182,11 +185,11 @@ def ATAN(x):
     return np.copysign(np.where(a > 1, PI2 - s, s), x)
 
 
-# Unary functions (8.1). Each takes binary32 x and binary32 alpha, beta.
+# Unary functions (8.1). Each takes x, alpha and beta of one type.
 
 def _wide(function):
     def narrow(x, alpha, beta):
-        return function(x.astype(F64), F64(alpha), F64(beta)).astype(F32)
+        return function(x.astype(F64), F64(alpha), F64(beta)).astype(x.dtype)
     return narrow
 
 
@@ -375,8 +378,16 @@ def unary(name, x, alpha=0.0, beta=0.0):
     if key(name) in COPY:
         return x
     with np.errstate(all="ignore"):
-        x = np.asarray(x, F32)
-        return canonical(UNARY_BY_KEY[key(name)](x, F32(alpha), F32(beta)))
+        x = floats(x)
+        number = x.dtype.type
+        y = UNARY_BY_KEY[key(name)](x, number(alpha), number(beta))
+        return canonical(y.astype(x.dtype))
+
+
+def floats(x):
+    """x as binary32, unless it is in binary64."""
+    x = np.asarray(x)
+    return x if x.dtype == F64 else x.astype(F32)
 
 
 # Binary functions (8.3, 8.4).
@@ -409,14 +420,14 @@ def _power(x, y):
     odd = np.isfinite(y) & whole & (np.abs(np.fmod(wide_y, 2.0)) == 1)
     edge = (x == 0) | np.isinf(x)
     negative = np.where(odd, -r, np.where(whole, r, np.where(edge, r, np.nan)))
-    return np.where(np.signbit(x), negative, r).astype(F32)
+    return np.where(np.signbit(x), negative, r).astype(x.dtype)
 
 
 def _pow(x, y):
     x, y = np.broadcast_arrays(x, y)
     out = _power(x, y)
     cube = x.astype(F64)
-    cube = ((cube * cube) * cube).astype(F32)
+    cube = ((cube * cube) * cube).astype(x.dtype)
     rules = [((y == F32(0.5)) & (x > 0), np.sqrt(x)), (y == 3, cube),
              (y == -1, F32(1) / x), (y == 2, x * x), (y == 1, x),
              (np.isnan(x) | np.isnan(y), F32(np.nan)),
@@ -447,7 +458,8 @@ BINARY_BY_KEY = {key(name): f for name, f in BINARY.items()}
 
 def binary(name, x, y):
     with np.errstate(all="ignore"):
-        return canonical(BINARY_BY_KEY[key(name)](F32(x), F32(y)))
+        x, y = floats(x), floats(y)
+        return canonical(BINARY_BY_KEY[key(name)](x, y).astype(x.dtype))
 
 
 # Integer operands (8.5): int64 with wrap.

@@ -189,6 +189,15 @@ def take(attrs, values, result):
 
 # Elementwise.
 
+def operands_of(values, result):
+    """Their numbers: of binary64 if the result or one of them is (docs/Numerics.md
+    8.6), else of binary32."""
+    types = {result["type"], *(value.type for value in values)}
+    if "f64" not in types or "bfp" in types:
+        return [value.numbers() for value in values]
+    return [value.data.astype(np.float64) for value in values]
+
+
 @evaluator("unary")
 def unary(attrs, values, result, function=None):
     x = values["x"]
@@ -196,7 +205,8 @@ def unary(attrs, values, result, function=None):
     if not x.is_float and name in functions.INTEGER_UNARY and \
             result["type"] not in ("f32", "f16", "bf16", "bfp"):
         return functions.INTEGER_UNARY[name](x.integers())
-    return functions.unary(name, x.numbers(), float(function.get("alpha", 0)),
+    return functions.unary(name, *operands_of([x], result),
+                           float(function.get("alpha", 0)),
                            float(function.get("beta", 0)))
 
 
@@ -207,7 +217,7 @@ def binary(name):
         if not x.is_float and not y.is_float and \
                 result["type"] not in ("f32", "f16", "bf16", "bfp"):
             return functions.integer_binary(kind, x.integers(), y.integers())
-        return functions.binary(kind, x.numbers(), y.numbers())
+        return functions.binary(kind, *operands_of([x, y], result))
     return evaluate
 
 
@@ -291,5 +301,6 @@ def where(attrs, values, result):
 
 @evaluator("cast", "encode", "decode", "copy")
 def cast(attrs, values, result):
+    """Blocks are encoded from binary32 (docs/Numerics.md 2)."""
     x = values["x"]
-    return x.data if x.type != "bfp" else x.numbers()
+    return x.numbers() if "bfp" in (x.type, result["type"]) else x.data

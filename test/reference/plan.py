@@ -130,6 +130,8 @@ class Plan:
             if tensor["kind"] != "constant":
                 continue
             array = np.load(os.path.join(self.folder, tensor["file"]))
+            if tensor["type"] == "bfp":
+                array = array.astype(np.float32)
             value = store(array.reshape(tensor["shape"]), tensor)
             values[tensor["name"]] = self.settle(tensor, value)
         return values

@@ -80,6 +80,8 @@ def store(result, tensor, given=None):
     with np.errstate(all="ignore"):
         if type_ == "bf16":
             return Value(type_, exact.to_bf16(result.astype(np.float32)))
+        if type_ == "f16" and floating:
+            result = result.astype(np.float32)  # never binary64 to f16 at once
         if type_ in FLOATS:
             return Value(type_, result.astype(NUMPY[type_]))
         if floating:

@@ -549,8 +549,8 @@ static Result check(const isa::VecStat &op, const Description &machine) {
 
 static Result check(const isa::VecMeasure &op, const Description &machine) {
   if (op.type != ElemType::F32 && op.type != ElemType::F16 &&
-      op.type != ElemType::Bf16)
-    return bad("range of elements of type {}, expected f32, f16 or bf16",
+      op.type != ElemType::Bf16 && op.type != ElemType::F64)
+    return bad("range of elements of type {}, expected f32, f16, bf16 or f64",
                typeName(op.type));
   if (Result finding = checkRangeOf(op.mantissa))
     return finding;

@@ -15,6 +15,7 @@
 #include "ashlar/Support/Json.h"
 
 #include <cmath>
+#include <limits>
 
 using namespace mlir;
 using ashlar::numerics::ScaleKind;
@@ -25,29 +26,41 @@ namespace ashlar::bfp {
 #define GEN_PASS_DEF_CHOOSESCALES
 #include "ashlar/Transforms/BFP/Passes.h.inc"
 
-/// The largest magnitude that a unary function gives; nothing if it has none.
-static std::optional<float> boundOf(StringRef function, float alpha,
+namespace {
+/// The largest magnitude of a value.
+struct Range {
+  float bound;
+  /// Limits are numbers of the model: they may lie far beyond what comes, as
+  /// those that keep infinities away.
+  bool ofClip = false;
+};
+} // namespace
+
+/// The range that a unary function gives; nothing if it has none.
+static std::optional<Range> rangeOf(StringRef function, float alpha,
                                     float beta) {
   if (function == "clip") {
-    float bound = std::max(std::fabs(alpha), std::fabs(beta));
-    return std::isfinite(bound) && bound > 0 ? std::optional(bound)
-                                             : std::nullopt;
+    const float bound = std::max(std::fabs(alpha), std::fabs(beta));
+    // All finite numbers are no range.
+    if (!(bound > 0) || bound >= std::numeric_limits<float>::max())
+      return std::nullopt;
+    return Range{bound, true};
   }
   for (StringRef name :
        {"sigmoid", "tanh", "hardSigmoid", "softsign", "erf", "sign", "not"})
     if (function == name)
-      return 1.0f;
+      return Range{1.0f};
   return std::nullopt;
 }
 
-/// The largest magnitude of `value` that its op guarantees for any operands.
-static std::optional<float> knownBound(Value value) {
+/// The range of `value` that its op guarantees for any operands.
+static std::optional<Range> knownRange(Value value) {
   Operation *op = value.getDefiningOp();
   if (isa_and_nonnull<EncodeOp, DecodeOp>(op) ||
       (op && isMovement(op) && op->getNumOperands() == 1))
-    return isa<nn::PadOp>(op) ? std::nullopt : knownBound(op->getOperand(0));
+    return isa<nn::PadOp>(op) ? std::nullopt : knownRange(op->getOperand(0));
   auto ofProduct = [](auto product) {
-    return boundOf(product.getFunction(), product.getAlpha().convertToFloat(),
+    return rangeOf(product.getFunction(), product.getAlpha().convertToFloat(),
                    product.getBeta().convertToFloat());
   };
   if (auto conv = dyn_cast_if_present<ConvOp>(op))
@@ -55,19 +68,19 @@ static std::optional<float> knownBound(Value value) {
   if (auto matmul = dyn_cast_if_present<MatmulOp>(op))
     return ofProduct(matmul);
   if (auto unary = dyn_cast_if_present<nn::UnaryOp>(op))
-    return boundOf(nn::stringifyUnaryFunction(unary.getFunction()),
+    return rangeOf(nn::stringifyUnaryFunction(unary.getFunction()),
                    unary.getAlpha().convertToFloat(),
                    unary.getBeta().convertToFloat());
   if (auto affine = dyn_cast_if_present<AffineOp>(op))
     return ofProduct(affine);
   if (isa_and_nonnull<nn::SoftmaxOp>(op))
-    return 1.0f;
+    return Range{1.0f};
   if (auto pool = dyn_cast_if_present<nn::AvgPoolOp>(op);
       pool && pool.getSums())
     return std::nullopt;
   // Windows never leave the range of what they look at.
   if (isa_and_nonnull<nn::MaxPoolOp, nn::AvgPoolOp>(op))
-    return knownBound(op->getOperand(0));
+    return knownRange(op->getOperand(0));
   return std::nullopt;
 }
 
@@ -141,15 +154,19 @@ void ScaleChooser::collect() {
   });
 }
 
-/// E of a constant policy: from what the op guarantees, else from the profile.
+/// E of a constant policy: from what the op guarantees, else from the profile;
+/// from the profile too if no sample reaches one step of a clip's range.
 std::optional<int> ScaleChooser::exponentOf(Value root) {
-  int offset = getBlockType(root.getType()).getExponentOffset();
-  if (std::optional<float> bound = knownBound(root))
-    return std::ilogb(*bound) - offset;
-  auto found = profile.find(names.getName(root));
-  if (found == profile.end())
-    return std::nullopt;
-  return found->second;
+  const int offset = getBlockType(root.getType()).getExponentOffset();
+  std::optional<int> measured;
+  if (auto found = profile.find(names.getName(root)); found != profile.end())
+    measured = found->second;
+  const std::optional<Range> range = knownRange(root);
+  if (!range)
+    return measured;
+  const int covering = std::ilogb(range->bound) - offset;
+  const bool unreached = measured && *measured + offset < covering;
+  return range->ofClip && unreached ? measured : covering;
 }
 
 LogicalResult ScaleChooser::decide(Value root, ScalePolicy policy) {

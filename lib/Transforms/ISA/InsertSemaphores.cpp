@@ -32,6 +32,9 @@ InsertSemaphores::synchronise(ProgramOp program,
   FailureOr<ProgramInstructions> read = instructionsOf(program);
   if (failed(read))
     return failure();
+  if (Operation *own = firstSemaphore(*read))
+    return own->emitOpError("is in the program already, expected a program "
+                            "without semaphores");
   const auto &[instructions, ops] = *read;
   SemaphorePlan plan = planSemaphores(instructions, machine);
   OpBuilder builder(program.getContext());

@@ -40,4 +40,13 @@ FailureOr<ProgramInstructions> instructionsOf(ProgramOp program) {
   return result;
 }
 
+Operation *firstSemaphore(const ProgramInstructions &read) {
+  for (auto [instruction, op] :
+       llvm::zip_equal(read.instructions, read.operations))
+    if (std::holds_alternative<isa::SemWait>(instruction) ||
+        std::holds_alternative<isa::SemSignal>(instruction))
+      return op;
+  return nullptr;
+}
+
 } // namespace ashlar::isadialect

@@ -23,6 +23,9 @@ void setQueue(isa::Instruction &inst, isa::Queue queue);
 /// Reads them; emits an error at an operation that is not a legal instruction.
 mlir::FailureOr<ProgramInstructions> instructionsOf(ProgramOp program);
 
+/// The first wait or signal of a program; null if it has none.
+mlir::Operation *firstSemaphore(const ProgramInstructions &read);
+
 } // namespace ashlar::isadialect
 
 #endif // ASHLAR_LIB_TRANSFORMS_ISA_INSTRUCTIONS_H

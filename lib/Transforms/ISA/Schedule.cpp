@@ -230,6 +230,9 @@ LogicalResult Schedule::schedule(ProgramOp program) {
   FailureOr<ProgramInstructions> read = instructionsOf(program);
   if (failed(read))
     return failure();
+  // The times of orders hold for the semaphores that each order gets.
+  if (firstSemaphore(*read))
+    return success();
   std::vector<isa::Instruction> instructions = std::move(read->instructions);
   const size_t rules =
       std::min(std::size(kRules),

@@ -77,7 +77,7 @@ int64_t dramCycles(Value value, const Lanes &lanes,
 
 SpreadCost::SpreadCost(llvm::ArrayRef<Operation *> members,
                        const machine::Description &machine)
-    : machine(machine) {
+    : machine(machine), rank(shapeOf(members.front()->getResult(0)).size()) {
   for (Operation *op : members) {
     group.insert(op);
     // Numbers of a channel take no time.
@@ -117,16 +117,26 @@ bool SpreadCost::takes(OpOperand &use, const Lanes &lanes) {
   Operation *user = use.getOwner();
   if (!works(user, lanes))
     return false;
-  auto shape = shapeOf(use.get()), result = shapeOf(user->getResult(0));
-  if (!isa<MapInterface>(user) || shape.size() != result.size())
+  if (!isa<MapInterface>(user))
     return true;
-  auto own = analysis::broadcastLanes(shape, result, lanes);
-  return own && own->folded() && !own->repeated;
+  const Lanes own = lanesOf(use, lanes);
+  return own.folded() && !own.repeated;
+}
+
+/// `lanes` in the axes of an operand, which may have fewer than the result.
+Lanes SpreadCost::lanesOf(OpOperand &use, const Lanes &lanes) const {
+  Operation *user = use.getOwner();
+  if (!lanes.folded() || !isa<MapInterface>(user))
+    return lanes;
+  return analysis::broadcastLanes(shapeOf(use.get()),
+                                  shapeOf(user->getResult(0)), lanes)
+      .value_or(Lanes());
 }
 
 bool SpreadCost::keeps(Value value, const Lanes &lanes) {
   Operation *def = value.getDefiningOp();
-  if (!def || !lanes.folded() || !isa<DecisionInterface>(def))
+  if (!def || !lanes.folded() || !hasAxesOfGroup(value) ||
+      !isa<DecisionInterface>(def))
     return false;
   ask(lanes);
   if (auto found = lying.find(value); found != lying.end())
@@ -141,7 +151,8 @@ bool SpreadCost::keeps(Value value, const Lanes &lanes) {
 }
 
 bool SpreadCost::loads(Value value, const Lanes &lanes) {
-  if (!isa<BlockArgument>(value) || !lanes.folded() || spills(value, lanes))
+  if (!isa<BlockArgument>(value) || !lanes.folded() || !hasAxesOfGroup(value) ||
+      spills(value, lanes))
     return false;
   ask(lanes);
   if (auto found = loading.find(value); found != loading.end())
@@ -149,6 +160,11 @@ bool SpreadCost::loads(Value value, const Lanes &lanes) {
   return loading[value] = llvm::count_if(value.getUses(), [&](OpOperand &use) {
                             return takes(use, lanes);
                           }) > 1;
+}
+
+/// True if the lanes of the group, which name axes, may be those of the value.
+bool SpreadCost::hasAxesOfGroup(Value value) const {
+  return shapeOf(value).size() == rank;
 }
 
 /// True if the feature map is too large to stay in the state buffer.
@@ -181,7 +197,8 @@ void SpreadCost::addRead(OpOperand &use, const Lanes &lanes,
   if (!value.getDefiningOp() || spills(value, kept ? lanes : Lanes()))
     movement.dram += dramCycles(value, lanes, machine);
   else if (takes(use, lanes) != kept)
-    movement.copies += relayCycles(value, lanes, machine);
+    movement.copies +=
+        relayCycles(value, kept ? lanes : lanesOf(use, lanes), machine);
 }
 
 /// What the producer of a feature map moves.

@@ -37,6 +37,9 @@ public:
 
 private:
   bool takes(mlir::OpOperand &use, const analysis::Lanes &lanes);
+  analysis::Lanes lanesOf(mlir::OpOperand &use,
+                          const analysis::Lanes &lanes) const;
+  bool hasAxesOfGroup(mlir::Value value) const;
   bool spills(mlir::Value value, const analysis::Lanes &lanes) const;
   int64_t passCycles(mlir::Operation *op, const analysis::Lanes &lanes) const;
   /// Cycles of DRAM and of copies inside the chip.
@@ -49,6 +52,7 @@ private:
                 Movement &movement);
 
   const machine::Description &machine;
+  size_t rank; ///< Of the results of the group.
   llvm::SmallSetVector<mlir::Operation *, 8> group;
   llvm::SmallSetVector<mlir::Value, 16> maps;
   /// Forgets what is known of other lanes.

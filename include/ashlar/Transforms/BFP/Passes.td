@@ -291,7 +291,8 @@ def ChooseScales : Pass<"ashlar-bfp-choose-scales", "::mlir::ModuleOp"> {
     `fixed` and `table` without an exponent take the smallest exponent that
     covers the range that the op guarantees (sigmoid, tanh, softmax, clip,
     pooling of these). Otherwise they take the exponent that `exponents` has for
-    the tensor, `{"TENSOR": E}` with names of the numeric plan. A tensor with
+    the tensor, as they do for a clip whose range has steps that no sample
+    reaches, `{"TENSOR": E}` with names of the numeric plan. A tensor with
     neither is an error.
   }];
   let options = [

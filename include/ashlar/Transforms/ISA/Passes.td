@@ -45,7 +45,8 @@ def Schedule : Pass<"ashlar-isa-schedule", "::mlir::ModuleOp"> {
     Fewer schedules are tried for programs of more than 30,000 instructions, and
     none for more than 120,000. `search` tries more schedules, with random
     priorities of the nodes from fixed seeds. `isa.planned` stands where its
-    tensor is complete and unchanged.
+    tensor is complete and unchanged. A program that has semaphores stays as it
+    is.
 
     The machine is read from the module attribute `npu.target`.
   }];
