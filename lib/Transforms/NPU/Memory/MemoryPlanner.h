@@ -184,6 +184,7 @@ private:
                                        bool first) const;
   mlir::DictionaryAttr weightDecision(const OpPlan &plan) const;
   void dropPacking(mlir::Operation *op) const;
+  void dropApart(mlir::Operation *op) const;
   int64_t tileTraffic(const OpPlan &plan, const TileChoice &choice) const;
   std::optional<TileChoice> chooseTile(const OpPlan &plan,
                                        int64_t available) const;

@@ -52,6 +52,7 @@ constexpr size_t kEvictionGroup = 8;
 } // namespace
 
 void Planner::setModel(OpPlan &plan) {
+  dropApart(plan.op);
   plan.model = analysis::buildTilingModel(plan.op, machine);
   plan.bytes = llvm::alignTo(
       analysis::bufferBytes(
@@ -483,24 +484,40 @@ void Planner::annotate(ModuleOp module) {
   }
 }
 
-/// Small chunks hold no weights of several rows: the product goes row by row,
-/// and reports say so.
-void Planner::dropPacking(Operation *op) const {
-  auto conv = dyn_cast<PeConvOp>(op);
-  if (!conv || conv.getPackedRows() == 1 ||
-      analysis::packingOf(analysis::productShape(conv), machine).packs())
-    return;
+/// Chunks that are too small for the weights of several rows: the product goes
+/// row by row, and reports say so.
+static void goRowByRow(PeConvOp conv) {
   conv.setPackedRows(1);
+  conv.setRowsApart(false);
   auto decision = conv->getAttrOfType<DictionaryAttr>(kRowsDecisionAttr);
   if (!decision)
     return;
-  Builder builder(op->getContext());
+  Builder builder(conv.getContext());
   NamedAttrList changed(decision);
   changed.set("choice", builder.getStringAttr("rows-1"));
   changed.set("reason",
               builder.getStringAttr(
                   "chunks of weights are too small for those of several rows"));
-  op->setAttr(kRowsDecisionAttr, changed.getDictionary(op->getContext()));
+  conv->setAttr(kRowsDecisionAttr, changed.getDictionary(conv.getContext()));
+}
+
+void Planner::dropPacking(Operation *op) const {
+  auto conv = dyn_cast<PeConvOp>(op);
+  if (conv && conv.getPackedRows() > 1 &&
+      !analysis::packingOf(analysis::productShape(conv), machine).packs())
+    goRowByRow(conv);
+}
+
+/// Rows that are apart in the operand decide how it is read, so that they are
+/// given up before anything is planned.
+void Planner::dropApart(Operation *op) const {
+  auto conv = dyn_cast<PeConvOp>(op);
+  if (!conv || !conv.getRowsApart())
+    return;
+  analysis::ProductShape product = analysis::productShape(conv);
+  product.chunkLimit = chunkLimit;
+  if (!analysis::packingOf(product, machine).packs())
+    goRowByRow(conv);
 }
 
 namespace {
