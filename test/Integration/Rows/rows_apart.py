@@ -3,6 +3,7 @@
 """Rows of the operand side by side in the rows of the array.
 
 usage: rows_apart.py random [--count=N] [--seed=S]
+       rows_apart.py integers [--count=N] [--seed=S]
        rows_apart.py steps
        rows_apart.py save MODEL
 
@@ -12,6 +13,8 @@ residual connections, few or many outputs, behind a function, a depthwise convol
 an input of the network, on several machines, some with little memory. With
 --pack-rows=apart every planned tensor is that of the numpy reference, and the
 outputs of --pack-rows=auto, columns and off are the same.
+`integers` compares quantised convolutions, whose channels need no whole exponent
+cells, with --pack-rows=apart and off.
 `steps` shows that the array takes the steps of docs/Machine.md, and how many cycles
 layers take with and without. `save` writes the first of these networks.
 """
@@ -175,6 +178,53 @@ def check_all(count, first):
     return differ > 0
 
 
+def save_quantised(path, seed):
+    """A convolution of integers with zero points and a bias."""
+    source, rng = random.Random(seed), np.random.default_rng(seed)
+    channels, outputs = source.choice([3, 5, 8, 12, 16, 24]), source.choice([7, 8, 16, 32, 40])
+    kernel, pad = source.choice([1, 1, 2, 3]), source.choice([0, 1])
+    dtype = source.choice([np.uint8, np.int8])
+    constants = {
+        "xs": np.float32(0.05), "xz": np.array(source.randint(0, 20), dtype),
+        "w": rng.integers(-100, 100, (outputs, channels, kernel, kernel)).astype(np.int8),
+        "ws": np.float32(0.02), "wz": np.int8(0), "ys": np.float32(3),
+        "yz": np.array(source.randint(0, 20), dtype),
+        "b": rng.integers(-1000, 1000, outputs).astype(np.int32)}
+    nodes = [
+        helper.make_node("QuantizeLinear", ["x", "xs", "xz"], ["q"]),
+        helper.make_node("QLinearConv", ["q", "xs", "xz", "w", "ws", "wz", "ys", "yz", "b"], ["y"],
+                         pads=[pad] * 4, strides=[source.choice([1, 2])] * 2),
+        helper.make_node("DequantizeLinear", ["y", "ys", "yz"], ["o"])]
+    shape = [1, channels, source.choice([4, 6, 8, 12, 24]), source.randint(3, 20)]
+    graph = helper.make_graph(
+        nodes, "quantised", [helper.make_tensor_value_info("x", TensorProto.FLOAT, shape)],
+        [helper.make_tensor_value_info("o", TensorProto.FLOAT, None)],
+        [numpy_helper.from_array(np.asarray(value), name) for name, value in constants.items()])
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 13)])
+    model.ir_version = 8
+    onnx.save(onnx.shape_inference.infer_shapes(model), path)
+    return shape
+
+
+def check_integers(count, first):
+    apart = differ = 0
+    with tempfile.TemporaryDirectory() as folder:
+        model = os.path.join(folder, "model.onnx")
+        for seed in range(first, first + count):
+            shape = save_quantised(model, seed)
+            np.savez(os.path.join(folder, "in.npz"),
+                     x=np.random.default_rng(seed).standard_normal(shape).astype(np.float32))
+            report = os.path.join(folder, "compiled.json")
+            options = ["--sparse=off", "--fold-w=off", f"--report={report}"]
+            plain = outputs_of(folder, model, "--pack-rows=off", *options)
+            differ += plain != outputs_of(folder, model, "--pack-rows=apart", *options)
+            with open(report, encoding="utf-8") as stream:
+                apart += any(decision["choice"].endswith("-apart")
+                             for decision in json.load(stream)["decisions"])
+    print(f"{count} quantised networks, {differ} differ; {apart} convolutions with rows apart")
+    return differ > 0
+
+
 LAYERS = [(16, 32, 1, 64), (8, 16, 1, 64), (24, 144, 1, 56), (128, 128, 1, 28)]
 
 
@@ -208,13 +258,15 @@ def steps(channels, outputs, kernel, side):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("check", choices=["random", "steps", "save"])
+    parser.add_argument("check", choices=["random", "integers", "steps", "save"])
     parser.add_argument("model", nargs="?")
     parser.add_argument("--count", type=int, default=12)
     parser.add_argument("--seed", type=int, default=1)
     options = parser.parse_args()
     if options.check == "random":
         return check_all(options.count, options.seed)
+    if options.check == "integers":
+        return check_integers(options.count, options.seed)
     if options.check == "save":
         save_layer(options.model, *LAYERS[0])
         return 0
