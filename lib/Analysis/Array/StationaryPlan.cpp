@@ -411,10 +411,11 @@ WeightNeeds weightNeeds(Operation *op, const machine::Description &machine,
   // Rows that only the limit takes apart would be packed again without it.
   ProductShape whole = product;
   whole.chunkLimit = 0;
-  needs.cut = packingOf(product, machine).packs() !=
-                  packingOf(whole, machine).packs() ||
-              (!product.weightsMove && columnsInChunk(product, columns) <
-                                           std::min(columns, product.outputs));
+  const RowPacking packing = packingOf(product, machine);
+  needs.cut = packing.packs() != packingOf(whole, machine).packs() ||
+              (!product.weightsMove &&
+               columnsInChunk(product, columns) <
+                   std::min(columns, packing.groups() * product.outputs));
   for (const ColumnTile &column :
        cutChunks(planStationary(product, machine), product, needs.streams)) {
     const int64_t bytes =

@@ -52,7 +52,6 @@ constexpr size_t kEvictionGroup = 8;
 } // namespace
 
 void Planner::setModel(OpPlan &plan) {
-  dropApart(plan.op);
   plan.model = analysis::buildTilingModel(plan.op, machine);
   plan.bytes = llvm::alignTo(
       analysis::bufferBytes(
@@ -509,15 +508,17 @@ void Planner::dropPacking(Operation *op) const {
 }
 
 /// Rows that are apart in the operand decide how it is read, so that they are
-/// given up before anything is planned.
-void Planner::dropApart(Operation *op) const {
+/// given up as soon as chunks are too small for them. True if they were.
+bool Planner::dropApart(Operation *op) const {
   auto conv = dyn_cast<PeConvOp>(op);
   if (!conv || !conv.getRowsApart())
-    return;
+    return false;
   analysis::ProductShape product = analysis::productShape(conv);
   product.chunkLimit = chunkLimit;
-  if (!analysis::packingOf(product, machine).packs())
-    goRowByRow(conv);
+  if (analysis::packingOf(product, machine).packs())
+    return false;
+  goRowByRow(conv);
+  return true;
 }
 
 namespace {
