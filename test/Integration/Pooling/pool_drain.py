@@ -3,7 +3,7 @@
 """Pools that drain PSUM (vec.drain), from ONNX to outputs and cycles.
 
 usage: pool_drain.py [MODEL.onnx]... [--table] [--random=FIRST:END] [--machine=NAME]
-                     [--sparse=MODE]
+                     [--sparse=MODE] [--pack-rows=MODE]
        pool_drain.py --save=MODEL.onnx
 
 Convolutions with a pool behind them, or the networks named, compiled with
