@@ -28,6 +28,13 @@ bool is(Attribute value) {
   return isa<T>(value);
 }
 
+/// Which packed rows convolutions may have (kPackRowsAttr).
+bool isPackRows(Attribute value) {
+  auto mode = dyn_cast<StringAttr>(value);
+  return mode && (mode == kRowsApart || mode == "columns" ||
+                  mode == kRowsCompared || mode == "off");
+}
+
 constexpr StringLiteral kDecision = "a #ashlar.decision";
 
 const ModuleAttribute moduleAttributes[] = {
@@ -36,6 +43,8 @@ const ModuleAttribute moduleAttributes[] = {
     {"npu.constants", is<RegionAttr>, "a #npu.region"},
     {kTargetAttr, is<TargetAttr>, "a #npu.target"},
     {kBanksApartAttr, is<UnitAttr>, "a unit attribute"},
+    {kPackRowsAttr, isPackRows,
+     "\"apart\", \"columns\", \"compared\" or \"off\""},
     {kBanksDecisionAttr, is<records::DecisionAttr>, kDecision},
     {kComparisonsDecisionAttr, is<records::DecisionAttr>, kDecision},
 };

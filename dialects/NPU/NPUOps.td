@@ -43,6 +43,7 @@ def NPU_PeConvOp : NPU_ConvOp<"pe.conv", ["refuseOperand", "refuseResult"],
                                    DefaultValuedOptionalAttr<NPU_StationaryAttr,
         "::ashlar::npu::Stationary::Weights">:$stationary,
                                     DefaultValuedOptionalAttr<I64Attr, "1">:$packed_rows,
+                                   UnitAttr:$rows_apart,
                                     NPU_Decision<NPU_PatternAttr>:$pattern,
                                     NPU_Decision<NPU_PoolingAttr>:$pooling)> {
   let summary = "convolution on the dense array with its drain epilogue";
@@ -51,7 +52,8 @@ def NPU_PeConvOp : NPU_ConvOp<"pe.conv", ["refuseOperand", "refuseResult"],
     channel `* scale`, `+ bias`, `+ residual`, `function`, and conversion to
     the result's storage. With `slope` alpha is slope[o]. Spatial rank 1 to 3; `pads` lists all begins, then
     all ends. `packed_rows` rows of results are side by side in the columns of
-    the array (docs/Machine.md 4).
+    the array, with `rows_apart` as many rows of `x` in its rows as well
+    (docs/Machine.md 4).
 
     Constraints:
     - npu_pe_conv_c1: `x` and `w` have `!bfp.block` element types along axis 1,
@@ -68,7 +70,7 @@ def NPU_PeConvOp : NPU_ConvOp<"pe.conv", ["refuseOperand", "refuseResult"],
     - npu_pe_conv_c7: `integer_epilogue` as conv_c9 of `bfp.conv`.
     - npu_pe_conv_c8: `packed_rows` is 1, or from 2 to the rows of the result of
       a convolution of spatial rank 2 or 3, a single group and stationary
-      weights.
+      weights. With `rows_apart` it is more than 1 and divides the rows of `x`.
     - npu_pe_conv_c9: with `pattern` the weights are stationary and streamed, the
       pattern is the machine's, and `packed_rows` is 1.
     - npu_pe_conv_c10: `slope` is f32 of one element per output channel, the

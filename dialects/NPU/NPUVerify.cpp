@@ -312,9 +312,14 @@ bool readsInside(const AccessPattern &pattern, ArrayRef<int64_t> source) {
 /// npu_pe_conv_c8.
 static LogicalResult checkPackedRows(PeConvOp op) {
   const auto rows = static_cast<int64_t>(op.getPackedRows());
+  ArrayRef<int64_t> x = shapeOf(op.getX()), result = shapeOf(op.getY());
+  if (op.getRowsApart() &&
+      (rows < 2 || x.size() < 4 || x[x.size() - 2] % rows != 0))
+    return op.emitOpError() << "has " << rows
+                            << " packed rows apart, expected 2 or more that "
+                               "divide the rows of the operand";
   if (rows == 1)
     return success();
-  ArrayRef<int64_t> result = shapeOf(op.getY());
   const int64_t height = result.size() > 3 ? result[result.size() - 2] : 1;
   if (rows >= 2 && rows <= height && op.getGroup() == 1 &&
       !hasStationaryActivations(op) && !patternOf(op))

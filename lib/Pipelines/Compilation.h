@@ -95,6 +95,7 @@ private:
   llvm::Expected<NetworkCycles> cyclesOfResult();
   llvm::Expected<Tried> tryClusters(const ClusterChoice &choice);
   llvm::Expected<Tried> tryPredicted(ClusterChoice &choice);
+  llvm::Expected<Tried> tryRows(ClusterChoice &choice);
   llvm::Expected<Tried> tryLayouts(ClusterChoice &choice);
   llvm::Expected<Tried> tryPools(ClusterChoice &choice);
   llvm::Error bindCommon();
@@ -150,6 +151,7 @@ private:
   std::string foldOnly;               ///< the fold to take, or empty
   std::string clusters = options.sparse.mode; ///< of choose-cluster
   bool scatter = true;                        ///< auto may use scatter mode
+  std::string packRows = options.packRows;    ///< kPackRowsAttr, or auto
   bool keepLarge = true;                      ///< option of spread-maps
   /// Option of pool-in-drain: programs that are compared may try more.
   std::string poolDrain =

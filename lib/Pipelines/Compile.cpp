@@ -387,6 +387,9 @@ llvm::Error Compilation::assign() {
   if (!isBound)
     if (llvm::Error error = bind())
       return error;
+  if (packRows != "auto")
+    (*result.module)
+        ->setAttr(npu::kPackRowsAttr, StringAttr::get(&context, packRows));
   if (banksApart)
     (*result.module)->setAttr(npu::kBanksApartAttr, UnitAttr::get(&context));
   if (banksDecision)

@@ -82,6 +82,15 @@ bool keepsLargeMaps(llvm::StringRef decisions) {
   });
 }
 
+bool hasRowsApart(llvm::StringRef decisions) {
+  const llvm::json::Value all = llvm::cantFail(llvm::json::parse(decisions));
+  return llvm::any_of(*all.getAsArray(), [](const llvm::json::Value &value) {
+    const llvm::StringRef choice =
+        value.getAsObject()->getString("choice").value_or("");
+    return choice.starts_with("rows-") && choice.ends_with("-apart");
+  });
+}
+
 bool hasPoolsInDrains(llvm::StringRef decisions) {
   const llvm::json::Value all = llvm::cantFail(llvm::json::parse(decisions));
   return llvm::any_of(*all.getAsArray(), [](const llvm::json::Value &value) {

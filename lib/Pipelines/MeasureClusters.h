@@ -48,6 +48,10 @@ inline constexpr llvm::StringLiteral kPoolsComparedReason =
 std::string giveReason(llvm::StringRef decisions, llvm::StringRef placeholder,
                        llvm::StringRef reason);
 
+/// True if \p decisions, JSON, have a convolution that reads rows of its
+/// operand apart.
+bool hasRowsApart(llvm::StringRef decisions);
+
 /// True if \p decisions, JSON, have a pool that drains PSUM.
 bool hasPoolsInDrains(llvm::StringRef decisions);
 

@@ -31,6 +31,8 @@ static constexpr llvm::StringLiteral kMapsCompared =
                                          "convolutions without folds",
                                      kLayoutsCompared =
                                          "large feature maps in DRAM",
+                                     kPlainRowsCompared =
+                                         "operands of convolutions as they lie",
                                      kPoolsCompared = "pools of stored maps",
                                      kBanksCompared = "results in other banks",
                                      kScatterCompared = "no scatter mode",
@@ -213,6 +215,7 @@ llvm::Expected<Tried> Compilation::runTrial(const ClusterChoice &choice,
   other.budget = budget;
   other.pool = pool;
   other.choose(choice);
+  other.packRows = packRows;
   other.keepLarge = keepLarge;
   other.poolDrain = poolDrain;
   other.poolReason = poolReason;
@@ -270,15 +273,43 @@ llvm::Expected<Tried> Compilation::tryPredicted(ClusterChoice &choice) {
   return tryClusters(choice);
 }
 
-/// tryPredicted() with large feature maps kept on chip, or as they would lie
+/// tryPredicted() with rows of operands apart, or with all operands as they
+/// lie, whichever takes fewer cycles: what a convolution gains by the copy,
+/// clusters and lanes of its neighbours may lose.
+llvm::Expected<Tried> Compilation::tryRows(ClusterChoice &choice) {
+  auto apart = tryPredicted(choice);
+  if (!apart)
+    return apart;
+  mayGiveUp = true;
+  if (!hasRowsApart(apart->result.decisionsJson) ||
+      !budget->allows(kPlainRowsCompared))
+    return apart;
+  const std::string asked = std::exchange(packRows, npu::kRowsCompared.str());
+  auto plain = tryClusters(choice);
+  if (!plain) {
+    packRows = asked;
+    budget->wasGivenUp(kPlainRowsCompared);
+    llvm::consumeError(plain.takeError());
+    return apart;
+  }
+  auto with = apart->cycles(*budget, options.sparse.sample);
+  if (!with)
+    return with.takeError();
+  auto without = plain->cycles(*budget, options.sparse.sample);
+  if (!without)
+    return without.takeError();
+  if ((*without)->total < (*with)->total)
+    return plain;
+  packRows = asked;
+  return apart;
+}
+
+/// tryRows() with large feature maps kept on chip, or as they would lie
 /// otherwise, whichever takes fewer cycles: what a plan gains by the one and
 /// loses by the other shows in the whole network only.
 llvm::Expected<Tried> Compilation::tryLayouts(ClusterChoice &choice) {
-  auto kept = tryPredicted(choice);
-  if (!kept)
-    return kept;
-  mayGiveUp = true;
-  if (!keepsLargeMaps(kept->result.decisionsJson) ||
+  auto kept = tryRows(choice);
+  if (!kept || !keepsLargeMaps(kept->result.decisionsJson) ||
       !budget->allows(kLayoutsCompared))
     return kept;
   keepLarge = false;

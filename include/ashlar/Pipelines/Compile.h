@@ -87,6 +87,9 @@ struct CompileOptions {
   std::string weightCompression = "auto";
   /// N:M weights on the array: auto, on or off (docs/Machine.md 4).
   std::string nmWeights = "auto";
+  /// Rows of results in one step of the array: auto, apart, columns or
+  /// off.
+  std::string packRows = "auto";
   /// Pools that drain PSUM: auto, on or off.
   std::string poolDrain = "auto";
   /// How transposes are done: auto, pe, planes, floats, dma or copy.

@@ -161,7 +161,8 @@ ProductShape productShape(Operation *op) {
   product.recordsOnly = llvm::isa<npu::TcuConvOp>(op);
   if (auto conv = dyn_cast<npu::PeConvOp>(op)) {
     setConvShape(product, conv);
-    product.packing = rowPacking(conv, conv.getPackedRows());
+    product.packing =
+        rowPacking(conv, conv.getPackedRows(), conv.getRowsApart());
     const Lanes result = widthLanesOf(conv.getY());
     setBlocks(product, widthLanesOf(conv.getX()),
               conv.getResidual() && !result.folded()

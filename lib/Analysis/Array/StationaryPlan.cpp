@@ -70,15 +70,23 @@ int64_t columnsToBoundary(const ProductShape &product, int64_t output,
 
 } // namespace
 
-std::optional<WeightPlace>
-weightPlace(const ColumnTile &column, const StationaryTile &tile, int64_t col) {
+llvm::SmallVector<WeightPlace, 1> weightPlaces(const ProductShape &product,
+                                               const ColumnTile &column,
+                                               const StationaryTile &tile,
+                                               int64_t col) {
+  const int64_t channels = product.channels / product.groups;
   const RowPacking &packing = column.packing;
-  if (!packing.packs())
-    return WeightPlace{column.firstOutput + col, tile.tap};
-  auto tap = packing.tapOf(col / packing.outputs, tile.tap);
-  if (!tap)
-    return std::nullopt;
-  return WeightPlace{col % packing.outputs, *tap};
+  if (!packing.packs()) {
+    const int64_t output = column.firstOutput + col;
+    const int64_t group = output / (product.outputs / product.groups);
+    return {{output, tile.tap, group * channels - tile.channel}};
+  }
+  llvm::SmallVector<WeightPlace, 1> places;
+  for (int64_t group = 0; group < packing.groups(); ++group)
+    if (auto tap = packing.tapOf(col / packing.outputs, tile.tap, group))
+      places.push_back({column.firstOutput + col % packing.outputs, *tap,
+                        group * channels - tile.channel});
+  return places;
 }
 
 /// Taps of the columns together, and whether any column has weights there.
@@ -91,8 +99,9 @@ static int64_t tapsOf(const ColumnTile &column, const ProductShape &product) {
 }
 static bool hasTap(const RowPacking &packing, int64_t tap) {
   for (int64_t row = 0; row < packing.rows; ++row)
-    if (packing.tapOf(row, tap))
-      return true;
+    for (int64_t group = 0; group < packing.groups(); ++group)
+      if (packing.tapOf(row, tap, group))
+        return true;
   return false;
 }
 
@@ -155,6 +164,49 @@ static ColumnTile packedColumn(const ProductShape &product,
   return column;
 }
 
+/// Outputs from `output` on of each of the packed rows that a column has: whole
+/// blocks, or all up to the next channel tile.
+static int64_t packedOutputs(const ProductShape &product, int64_t output,
+                             const machine::Description &machine) {
+  const auto partitions = static_cast<int64_t>(machine.sb.partitions);
+  const int64_t most =
+      columnsInChunk(product, machine.pe.columns) / product.packing.rows;
+  const int64_t left = std::min(product.outputs - output,
+                                columnsToBoundary(product, output, partitions));
+  return left <= most ? left
+                      : most - most % std::max<int64_t>(product.outputUnit, 1);
+}
+
+/// Columns of rows that are apart in the operand: each has the same outputs of
+/// all rows. None if a column cannot hold a block of each, or the array the
+/// channels of all rows.
+static std::vector<ColumnTile>
+columnsApart(const ProductShape &product, const machine::Description &machine) {
+  const RowPacking &packing = product.packing;
+  const int64_t rows = packing.rows * packing.channels;
+  std::vector<ColumnTile> columns;
+  if (rows > std::min<int64_t>(machine.pe.rows, machine.sb.partitions))
+    return columns;
+  for (int64_t output = 0; output < product.outputs;) {
+    const int64_t outputs = packedOutputs(product, output, machine);
+    if (outputs == 0)
+      return {};
+    ColumnTile column;
+    column.firstOutput = output;
+    column.packing = packing;
+    column.packing.outputs = outputs;
+    column.cols = packing.rows * outputs;
+    for (int64_t tap = 0; tap < tapsOf(column, product); ++tap)
+      if (hasTap(packing, tap))
+        column.tiles.push_back({tap, /*channel=*/0, rows});
+    if (!provesSums(product, column))
+      return {};
+    output += outputs;
+    columns.push_back(std::move(column));
+  }
+  return columns;
+}
+
 RowPacking packingOf(const ProductShape &product,
                      const machine::Description &machine) {
   const RowPacking &packing = product.packing;
@@ -162,6 +214,8 @@ RowPacking packingOf(const ProductShape &product,
       product.channelBlock > 0 || product.outputBlock > 0 ||
       product.groups != 1)
     return {};
+  if (packing.apart)
+    return columnsApart(product, machine).empty() ? RowPacking() : packing;
   const int64_t cols = packing.rows * product.outputs;
   if (cols > columnsInChunk(product, machine.pe.columns) ||
       product.outputs >
@@ -175,7 +229,9 @@ RowPacking packingOf(const ProductShape &product,
 std::vector<ColumnTile> planStationary(const ProductShape &product,
                                        const machine::Description &machine) {
   if (packingOf(product, machine).packs())
-    return {packedColumn(product, machine)};
+    return product.packing.apart
+               ? columnsApart(product, machine)
+               : std::vector<ColumnTile>{packedColumn(product, machine)};
   int64_t partitions = machine.sb.partitions;
   int64_t outPerGroup = product.outputs / product.groups;
   const auto allRows = std::min<int64_t>(machine.pe.rows, partitions);
@@ -265,21 +321,17 @@ int64_t statedTerms(const ProductShape &product, const ColumnTile &column,
 
 int64_t tileTerms(const ProductShape &product, const ColumnTile &column,
                   const StationaryTile &tile) {
-  int64_t inPerGroup = product.channels / product.groups;
-  int64_t outPerGroup = product.outputs / product.groups;
+  const int64_t channels = product.channels / product.groups;
   int64_t most = 0;
   for (int64_t lane = 0; lane < column.cols; ++lane) {
-    const std::optional<WeightPlace> place = weightPlace(column, tile, lane);
-    if (!place)
-      continue;
-    int64_t first = place->output / outPerGroup * inPerGroup;
     int64_t terms = 0;
-    for (int64_t row = 0; row < tile.rows; ++row) {
-      int64_t channel = tile.channel + row - first;
-      bool own = channel >= 0 && channel < inPerGroup;
-      terms += own && (tile.layer < 0 ||
-                       channel / product.weightFormat.block % 2 == tile.layer);
-    }
+    for (const WeightPlace &place : weightPlaces(product, column, tile, lane))
+      for (int64_t row = std::max<int64_t>(place.row, 0),
+                   end = std::min(tile.rows, place.row + channels);
+           row < end; ++row)
+        terms +=
+            tile.layer < 0 ||
+            (row - place.row) / product.weightFormat.block % 2 == tile.layer;
     most = std::max(most, terms);
   }
   return most;
@@ -289,19 +341,14 @@ int64_t tileTerms(const ProductShape &product, const ColumnTile &column,
 static bool isZeroTile(const ColumnTile &column, const StationaryTile &tile,
                        const ProductShape &product,
                        const WeightPattern &weights) {
-  int64_t inPerGroup = product.channels / product.groups;
-  int64_t outPerGroup = product.outputs / product.groups;
-  for (int64_t lane = 0; lane < column.cols; ++lane) {
-    const std::optional<WeightPlace> place = weightPlace(column, tile, lane);
-    if (!place)
-      continue;
-    int64_t first = place->output / outPerGroup * inPerGroup;
-    int64_t begin = std::max(tile.channel, first);
-    int64_t end = std::min(tile.channel + tile.rows, first + inPerGroup);
-    for (int64_t c = begin; c < end; ++c)
-      if (!weights.isZero(place->output, place->tap, c - first))
-        return false;
-  }
+  const int64_t channels = product.channels / product.groups;
+  for (int64_t lane = 0; lane < column.cols; ++lane)
+    for (const WeightPlace &place : weightPlaces(product, column, tile, lane))
+      for (int64_t row = std::max<int64_t>(place.row, 0),
+                   end = std::min(tile.rows, place.row + channels);
+           row < end; ++row)
+        if (!weights.isZero(place.output, place.tap, row - place.row))
+          return false;
   return true;
 }
 
@@ -364,10 +411,11 @@ WeightNeeds weightNeeds(Operation *op, const machine::Description &machine,
   // Rows that only the limit takes apart would be packed again without it.
   ProductShape whole = product;
   whole.chunkLimit = 0;
-  needs.cut = packingOf(product, machine).packs() !=
-                  packingOf(whole, machine).packs() ||
-              (!product.weightsMove && columnsInChunk(product, columns) <
-                                           std::min(columns, product.outputs));
+  const RowPacking packing = packingOf(product, machine);
+  needs.cut = packing.packs() != packingOf(whole, machine).packs() ||
+              (!product.weightsMove &&
+               columnsInChunk(product, columns) <
+                   std::min(columns, packing.groups() * product.outputs));
   for (const ColumnTile &column :
        cutChunks(planStationary(product, machine), product, needs.streams)) {
     const int64_t bytes =

@@ -470,11 +470,15 @@ DenseCycles denseCycles(llvm::ArrayRef<npu::PeConvOp> convs, const Lanes &lanes,
                         const machine::Description &machine,
                         const Lanes &result) {
   std::optional<DensePipeline> before;
+  int64_t copies = 0;
   for (npu::PeConvOp conv : convs) {
     ProductShape product = productShape(conv);
-    if (packableRows(conv, machine).size() > 1)
-      product.packing = rowPacking(
-          conv, choosePacking(conv, lanes, machine, result).chosen().rows);
+    if (rowPackings(conv, lanes, machine).size() > 1) {
+      const PackingChoice choice = choosePacking(conv, lanes, machine, result);
+      const PackedRows &own = choice.chosen();
+      product.packing = rowPacking(conv, own.rows, own.apart);
+      copies += own.copies;
+    }
     DensePipeline pipeline(conv, product.packing.rows, lanes, result,
                            bankEntries(machine), machine);
     if (before)
@@ -486,7 +490,9 @@ DenseCycles denseCycles(llvm::ArrayRef<npu::PeConvOp> convs, const Lanes &lanes,
     pipeline.add(columns);
     before.emplace(std::move(pipeline));
   }
-  return before ? before->take() : DenseCycles();
+  DenseCycles cycles = before ? before->take() : DenseCycles();
+  cycles.total += copies;
+  return cycles;
 }
 
 bool mayReadLanes(npu::PeConvOp conv) {

@@ -45,6 +45,18 @@ Lanes widthLanesOf(mlir::Value value) {
   return lanes.spread() ? Lanes() : lanes;
 }
 
+Lanes lanesApart(npu::PeConvOp conv, int64_t rows) {
+  const auto shape = shapeOf(conv.getX());
+  return {rows, shape[1], static_cast<int64_t>(shape.size()) - 2};
+}
+
+Lanes readLanesOf(mlir::Operation *conv) {
+  auto dense = mlir::dyn_cast<npu::PeConvOp>(conv);
+  if (dense && dense.getRowsApart())
+    return lanesApart(dense, static_cast<int64_t>(dense.getPackedRows()));
+  return widthLanesOf(conv->getOperand(0));
+}
+
 int64_t sourcePitch(llvm::ArrayRef<int64_t> pitches, int64_t channels,
                     int64_t tolerance) {
   auto fill = [&](int64_t pitch) -> int64_t {
@@ -103,6 +115,16 @@ Region storedRegion(const Region &region, const Lanes &lanes) {
   if (!lanes.repeated)
     stored.start[laneAxis(region.size.size(), lanes)] /= lanes.count;
   return stored;
+}
+
+Region wholeGroups(Region region, const Lanes &lanes) {
+  if (!lanes.spread())
+    return region;
+  int64_t &start = region.start[lanes.axis], &size = region.size[lanes.axis];
+  const int64_t end = start + size;
+  start -= start % lanes.count;
+  size = static_cast<int64_t>(llvm::alignTo(end - start, lanes.count));
+  return region;
 }
 
 bool mayWriteLanes(npu::DmaMoveOp move) {

@@ -48,6 +48,13 @@ llvm::SmallVector<int64_t, 6> axesExcept(int64_t rank, int64_t skip) {
   return axes;
 }
 
+/// Tiles begin with whole groups of neighbours of a spread axis.
+static void keepGroups(TilingModel &model, const Lanes &lanes) {
+  if (lanes.spread())
+    model.granularity[lanes.axis] =
+        std::lcm(model.granularity[lanes.axis], lanes.count);
+}
+
 TilingModel baseModel(Operation *op) {
   TilingModel model;
   Value result = op->getResult(0);
@@ -61,11 +68,11 @@ TilingModel baseModel(Operation *op) {
   model.lanes = workLanesOf(op);
   model.homeLanes = lanesOf(op);
   for (const Lanes &lanes : {model.lanes, model.homeLanes})
-    if (lanes.folded()) {
-      int64_t &unit = lanes.spread() ? model.granularity[lanes.axis]
-                                     : model.granularity.back();
-      unit = std::lcm(unit, lanes.count);
-    }
+    if (lanes.folded() && !lanes.spread())
+      model.granularity.back() =
+          std::lcm(model.granularity.back(), lanes.count);
+    else
+      keepGroups(model, lanes);
   model.scratch = [](const Region &) {
     return llvm::SmallVector<ScratchBuffer, 4>();
   };
@@ -268,9 +275,10 @@ TilingModel convModel(Op op, const machine::Description &machine) {
   }
   OperandModel x;
   x.axis = 1;
-  x.lanes = widthLanesOf(op.getX());
+  const Lanes lanes = x.lanes = readLanesOf(op);
+  keepGroups(model, lanes);
   // Row groups address pixels from the start of a row.
-  int64_t cut = x.lanes.folded() ? rank - 1 : rank;
+  int64_t cut = lanes.folded() && !lanes.spread() ? rank - 1 : rank;
   x.region = [=](const Region &out) {
     Region region = Region::whole(input);
     region.start[0] = out.start[0];
@@ -283,7 +291,7 @@ TilingModel convModel(Op op, const machine::Description &machine) {
       region.start[i] = held.start;
       region.size[i] = held.size;
     }
-    return region;
+    return wholeGroups(std::move(region), lanes);
   };
   x.edges.resize(rank);
   for (int64_t i = 2; i < cut; ++i) {
@@ -297,16 +305,17 @@ TilingModel convModel(Op op, const machine::Description &machine) {
   model.operands.append(op->getNumOperands() - 1, streamedOperand());
   if (op.getResidual()) {
     model.operands.back() = broadcastOperand(op.getResidual(), rank, 1);
-    Lanes lanes = widthLanesOf(op.getResidual());
-    model.operands.back().lanes = lanes;
-    model.granularity.back() = std::max(model.granularity.back(), lanes.count);
+    const Lanes added = widthLanesOf(op.getResidual());
+    model.operands.back().lanes = added;
+    model.granularity.back() = std::max(model.granularity.back(), added.count);
   }
   if (npu::hasStationaryActivations(op)) {
     addTurnScratch(model, op);
     return model;
   }
   addDrainScratch(model, model.resultShape[1], machine);
-  if (llvm::isa<npu::PeConvOp>(op))
+  // Columns of rows apart do not end where channel tiles do.
+  if (llvm::isa<npu::PeConvOp>(op) && !lanes.spread())
     addOutputCut(model, machine);
   if (!hasStreamedWeights(op))
     model.operands[1] = kernelOperand(kernel, model.outputAxis);

@@ -26,6 +26,7 @@ namespace ashlar::codegen {
 
 using analysis::ColumnTile;
 using analysis::StationaryTile;
+using analysis::WeightPlace;
 
 namespace {
 
@@ -37,50 +38,45 @@ class TileReader {
 public:
   TileReader(const StreamedProduct &product, const ColumnTile &column,
              const EncodedWeights &weights)
-      : column(column), weights(weights),
-        inPerGroup(product.shape.channels / product.shape.groups),
-        outPerGroup(product.shape.outputs / product.shape.groups) {}
+      : product(product.shape), column(column), weights(weights),
+        channels(product.shape.channels / product.shape.groups) {}
 
   /// Calls fn(row, mantissa) for the rows of a column that are not zero weights
   /// of another group or layer.
   template <typename Fn>
   void forMantissas(const StationaryTile &tile, int64_t rows, int64_t col,
                     Fn fn) const {
-    auto place = analysis::weightPlace(column, tile, col);
-    if (!place)
-      return;
-    const int64_t first =
-        place->output / outPerGroup * inPerGroup - tile.channel;
-    const int64_t end = std::min(rows, first + inPerGroup);
-    for (int64_t row = std::max<int64_t>(first, 0); row < end; ++row)
-      if (tile.layer < 0 || groupChannel(tile, row, place->output) >= 0)
-        fn(row, weights.mantissa(place->output, place->tap, row - first));
+    for (const WeightPlace &place :
+         analysis::weightPlaces(product, column, tile, col)) {
+      const int64_t end = std::min(rows, place.row + channels);
+      for (int64_t row = std::max<int64_t>(place.row, 0); row < end; ++row)
+        if (isOf(tile, row - place.row))
+          fn(row, weights.mantissa(place.output, place.tap, row - place.row));
+    }
   }
   /// Cell of rows [row, row + count): that of the one block they hold.
   int8_t cell(const StationaryTile &tile, int64_t row, int64_t count,
               int64_t col) const {
-    auto place = analysis::weightPlace(column, tile, col);
-    for (int64_t i = row; place && i < std::min(row + count, tile.rows); ++i)
-      if (int64_t channel = groupChannel(tile, i, place->output); channel >= 0)
-        return weights.cell(place->output, place->tap, channel);
+    const int64_t end = std::min(row + count, tile.rows);
+    for (const WeightPlace &place :
+         analysis::weightPlaces(product, column, tile, col))
+      for (int64_t i = std::max(row, place.row);
+           i < std::min(end, place.row + channels); ++i)
+        if (isOf(tile, i - place.row))
+          return weights.cell(place.output, place.tap, i - place.row);
     return -128;
   }
 
 private:
-  /// Channel of the group of `output` that row `row` holds, or -1: zero weight.
-  int64_t groupChannel(const StationaryTile &tile, int64_t row,
-                       int64_t output) const {
-    int64_t channel = tile.channel + row - output / outPerGroup * inPerGroup;
-    if (channel < 0 || channel >= inPerGroup)
-      return -1;
-    if (tile.layer >= 0 && channel / weights.blockSize() % 2 != tile.layer)
-      return -1;
-    return channel;
+  /// True if the layer of the tile has this channel of a group.
+  bool isOf(const StationaryTile &tile, int64_t channel) const {
+    return tile.layer < 0 || channel / weights.blockSize() % 2 == tile.layer;
   }
 
+  const analysis::ProductShape &product;
   const ColumnTile &column;
   const EncodedWeights &weights;
-  int64_t inPerGroup, outPerGroup;
+  int64_t channels; ///< of a group
 };
 
 /// Integers have no exponent cells.
@@ -90,6 +86,7 @@ bool isEncoded(const StreamedProduct &product) {
 
 /// The blocks of every column of a tile, as rows of XM.
 llvm::SmallVector<CellRun, 3> cellRuns(const StreamedProduct &product,
+                                       const ColumnTile &column,
                                        const StationaryTile &tile,
                                        int64_t group) {
   llvm::SmallVector<CellRun, 3> runs;
@@ -98,7 +95,7 @@ llvm::SmallVector<CellRun, 3> cellRuns(const StreamedProduct &product,
   int64_t block = product.shape.weightFormat.block;
   if (block <= 0)
     block = llvm::alignTo(product.shape.channels, group);
-  if (product.shape.groups > 1 || block % group != 0) {
+  if (product.shape.groups > 1 || column.packing.apart || block % group != 0) {
     int64_t rows = llvm::divideCeil(tile.rows, group);
     runs.push_back({0, rows, 1});
     return runs;
@@ -129,7 +126,7 @@ std::vector<TileRun> findRuns(const StreamedProduct &product,
   std::vector<TileRun> runs;
   for (auto [i, tile] : llvm::enumerate(column.tiles)) {
     int64_t part = (product.shape.part + tile.channel) % machine.sb.partitions;
-    auto cells = cellRuns(product, tile, machine.xmGroup);
+    auto cells = cellRuns(product, column, tile, machine.xmGroup);
     if (!runs.empty() && runs.back().rows == tile.rows &&
         runs.back().part == part && sameCells(runs.back().cells, cells)) {
       ++runs.back().count;
@@ -342,7 +339,7 @@ std::vector<uint8_t> packParameters(const StreamedProduct &product,
   for (int64_t lane = 0; lane < column.cols; ++lane) {
     size_t output = column.firstOutput + lane;
     if (column.packing.packs())
-      output = lane % column.packing.outputs;
+      output = column.firstOutput + lane % column.packing.outputs;
     float laneScale = output < scale.size() ? scale[output] : 1.0f;
     uint32_t laneBias = output < bias.size() ? bias[output] : 0;
     int32_t exponent = weights ? weights->scaleExponent(output) : 0;

@@ -40,7 +40,9 @@ ProductGeometry ProductGeometry::ofConv(Op conv, const TileContext &tile) {
   ProductGeometry geometry;
   geometry.x = tile.operands[0];
   geometry.y = tile.scratch.empty() ? tile.result : tile.scratch[0];
-  geometry.xLanes = tile.model->operands[0].lanes;
+  if (const analysis::Lanes &lanes = tile.model->operands[0].lanes;
+      !lanes.spread())
+    geometry.xLanes = lanes;
   geometry.yLanes = tile.model->lanes;
   auto axes = mapAxes(rank);
   geometry.xStrides = rightAligned(geometry.x, axes);
@@ -88,11 +90,21 @@ void ProductGeometry::packRows(const TileContext &tile,
   if (!packing.packs())
     return;
   const size_t height = tile.out.size.size() - 2;
+  const int64_t taken = tile.operandRegions[0].size[height];
   extent[2] = llvm::divideCeilSigned(resultRows, packing.rows);
   kernel[1] = packing.height();
-  stride[1] *= packing.rows;
   dilation[1] = 1;
-  input[1] = std::min(input[1], held[1] + tile.operandRegions[0].size[height]);
+  if (packing.apart) {
+    // A step of the operand is a row of the view.
+    origin[1] =
+        tile.out.start[height] / packing.rows * stride[1] + packing.firstStep();
+    held[1] /= packing.rows;
+    input[1] =
+        std::min(input[1] / packing.rows, held[1] + taken / packing.rows);
+    return;
+  }
+  stride[1] *= packing.rows;
+  input[1] = std::min(input[1], held[1] + taken);
 }
 
 /// The tile is one of reduced results: sums are those that their windows reach.

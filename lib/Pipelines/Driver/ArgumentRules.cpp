@@ -57,6 +57,7 @@ constexpr Decided decided[] = {{"batch", Phase::Import},
                                {"partition-cuts", Phase::Assign},
                                {"partition-halo", Phase::Assign},
                                {"nm-weights", Phase::Assign},
+                               {"pack-rows", Phase::Assign},
                                {"pool-drain", Phase::Assign},
                                {"map-compression", Phase::Plan},
                                {"weight-compression", Phase::Emit}};

@@ -137,6 +137,13 @@ defm nm_weights : Value<"nm-weights">, MetaVarName<"MODE">,
            "(default: fewest cycles), on or off">,
   Values<"auto,on,off">, Group<mapping_group>;
 
+defm pack_rows : Value<"pack-rows">, MetaVarName<"MODE">,
+  HelpText<"rows of results of a convolution in one step of the array: "
+           "auto (default: fewest cycles), apart (as many rows of the "
+           "operand wherever possible), columns (the operand stays as it "
+           "lies) or off">,
+  Values<"auto,apart,columns,off">, Group<mapping_group>;
+
 defm pool_drain : Value<"pool-drain">, MetaVarName<"MODE">,
   HelpText<"pools behind convolutions of the array take the sums from "
            "PSUM: auto (default: fewest cycles), on or off">,

@@ -31,33 +31,60 @@ struct PackRowsPass : impl::PackRowsBase<PackRowsPass> {
   }
 
   void decide(PeConvOp conv, const machine::Description &machine) {
-    if (analysis::packableRows(conv, machine).size() < 2)
+    const analysis::Lanes lanes = analysis::widthLanesOf(conv.getX());
+    if (analysis::rowPackings(conv, lanes, machine).size() < 2)
       return;
-    const analysis::PackingChoice choice =
-        analysis::choosePacking(conv, analysis::widthLanesOf(conv.getX()),
-                                machine, analysis::lanesOf(conv.getY()));
-    const int64_t rows = choice.chosen().rows;
-    if (rows > 1) {
-      conv.setPackedRows(static_cast<uint64_t>(rows));
+    const analysis::PackingChoice choice = analysis::choosePacking(
+        conv, lanes, machine, analysis::lanesOf(conv.getY()));
+    const analysis::PackedRows &best = choice.chosen();
+    if (best.rows > 1) {
+      conv.setPackedRows(static_cast<uint64_t>(best.rows));
+      conv.setRowsApart(best.apart);
       ++numPacked;
+      numApart += best.apart;
     }
     explain(conv, choice);
+  }
+
+  static std::string nameOf(const analysis::PackedRows &rows) {
+    return fmt::format("rows-{}{}", rows.rows, rows.apart ? "-apart" : "");
+  }
+
+  /// True if fewer cycles are predicted for rows apart than for what the module
+  /// allows.
+  static bool withholdsRows(const analysis::PackingChoice &choice) {
+    const analysis::PackedRows &best = choice.chosen();
+    return !best.apart &&
+           llvm::any_of(choice.alternatives, [&](const auto &other) {
+             return other.total() < best.total();
+           });
+  }
+
+  static std::string reasonFor(PeConvOp conv, const analysis::PackedRows &best,
+                               const analysis::PackedRows &one) {
+    std::string text =
+        fmt::format("{} outputs of {} rows in the columns{}: {} cycles of the "
+                    "array instead "
+                    "of {}, {} of drains instead of {}",
+                    analysis::shapeOf(conv.getY())[1], best.rows,
+                    best.apart ? ", as many of the operand in the rows" : "",
+                    best.cycles.array, one.cycles.array, best.cycles.drain,
+                    one.cycles.drain);
+    if (best.apart)
+      text += fmt::format(", {} of copies", best.copies);
+    return text;
   }
 
   static void explain(PeConvOp conv, const analysis::PackingChoice &choice) {
     const analysis::PackedRows &best = choice.chosen();
     const analysis::PackedRows &one = choice.alternatives.front();
-    std::string reason =
-        best.rows == 1
-            ? "more rows in a step take no fewer cycles"
-            : fmt::format("{} outputs of {} rows in the columns: {} cycles of "
-                          "the array instead of {}, {} of drains instead of {}",
-                          analysis::shapeOf(conv.getY())[1], best.rows,
-                          best.cycles.array, one.cycles.array,
-                          best.cycles.drain, one.cycles.drain);
-    auto nameOf = [](const analysis::PackedRows &own) {
-      return fmt::format("rows-{}", own.rows);
-    };
+    const std::string reason =
+        withholdsRows(choice) ? choice.mode == kRowsCompared
+                                    ? "the whole network takes fewer cycles "
+                                      "with operands as they lie"
+                                    : "operands stay as they lie, as asked for"
+        : best.rows == 1      ? "more rows in a step take no fewer cycles"
+                              : reasonFor(conv, best, one);
     records::Decision decision(conv.getContext(), nameOf(best), reason);
     for (const analysis::PackedRows &own : choice.alternatives)
       decision.alternative(nameOf(own), own.total());

@@ -138,6 +138,7 @@ PeConvOp PoolInDrainPass::pooledConv(PeConvOp conv, VecPoolOp pool) {
   pooled.setOriginAttr(pool.getOriginAttr());
   // Windows reach over the rows that a step would have side by side.
   pooled.setPackedRows(1);
+  pooled.setRowsApart(false);
   pooled->removeAttr(kRowsDecisionAttr);
   pooled.setLayoutAttr(pool.getLayoutAttr());
   return pooled;

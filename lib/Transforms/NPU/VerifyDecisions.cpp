@@ -6,6 +6,7 @@
 // generation ask before they read a decision, so that a module from a file
 // cannot lead them where no pass would.
 
+#include "ashlar/Analysis/Array/RowPacking.h"
 #include "ashlar/Analysis/Array/StationaryPlan.h"
 #include "ashlar/Analysis/Array/WeightPattern.h"
 #include "ashlar/Analysis/Layout/MapForm.h"
@@ -164,6 +165,23 @@ LogicalResult checkSpread(Operation *op, const machine::Description &machine) {
   return success();
 }
 
+/// Rows of the operand that lie apart are a copy of what lies plain, and fit
+/// the array.
+LogicalResult checkRowsApart(Operation *op,
+                             const machine::Description &machine) {
+  auto conv = dyn_cast<PeConvOp>(op);
+  if (!conv || !conv.getRowsApart())
+    return success();
+  const auto rows = static_cast<int64_t>(conv.getPackedRows());
+  if (!analysis::widthLanesOf(conv.getX()).folded() &&
+      analysis::mayReadApart(conv, rows, machine))
+    return success();
+  return op->emitOpError() << "cannot read " << rows
+                           << " rows of its operand apart: the operand is "
+                              "lane-folded, their exponent cells are shared, "
+                              "or the array is too small for them";
+}
+
 /// Blocks are whole exponent cells.
 LogicalResult checkBlocks(Operation *op, const machine::Description &machine) {
   auto cell = static_cast<int64_t>(machine.xmGroup);
@@ -246,7 +264,7 @@ LogicalResult checkAssigned(Operation *op,
   if (failed(checkBound(op, machine)) || failed(checkWorkAxis(op)) ||
       failed(checkStationary(op, machine)) ||
       failed(checkPattern(op, machine)) || failed(checkLanes(op, machine)) ||
-      failed(checkSpread(op, machine)))
+      failed(checkSpread(op, machine)) || failed(checkRowsApart(op, machine)))
     return failure();
   return success();
 }

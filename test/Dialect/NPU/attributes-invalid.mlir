@@ -212,6 +212,16 @@ func.func @more_rows_than_the_map(%x: !x, %w: !w) {
 
 // -----
 
+!x = tensor<1x4x3x2x!bfp.block<mantissa = 8, block = 16, range = 7, axis = 1>>
+!w = tensor<4x4x1x1x!bfp.block<mantissa = 8, block = 16, range = 7, axis = 1>>
+func.func @rows_apart_of_another(%x: !x, %w: !w) {
+  // expected-error@+1 {{has 2 packed rows apart, expected 2 or more that divide the rows of the operand}}
+  %0 = npu.pe.conv(%x, %w) {packed_rows = 2, rows_apart, strides = array<i64: 1, 1>, pads = array<i64: 0, 0, 0, 0>, dilations = array<i64: 1, 1>, group = 1 : i64, function = "copy", alpha = 0.0 : f32, beta = 0.0 : f32} : (!x, !w) -> tensor<1x4x3x2xf32>
+  return
+}
+
+// -----
+
 !x = tensor<1x4x2x2x!bfp.block<mantissa = 8, block = 16, range = 7, axis = 1>>
 !w = tensor<4x4x1x1x!bfp.block<mantissa = 8, block = 16, range = 7, axis = 1>>
 func.func @bound_somehow(%x: !x, %w: !w) {
@@ -226,6 +236,12 @@ func.func @incomplete(%x: tensor<2x16xf32>, %i: tensor<3x1xi64>) {
   // expected-error@+1 {{requires attribute 'axis'}}
   %0 = "npu.vec.gather"(%x, %i) {layout = #npu.layout<axis = 1>} : (tensor<2x16xf32>, tensor<3x1xi64>) -> tensor<3x16xf32>
   return
+}
+
+// -----
+
+// expected-error@+1 {{attribute 'npu.pack_rows' must be "apart", "columns", "compared" or "off", found "rows"}}
+module attributes {npu.pack_rows = "rows"} {
 }
 
 // -----

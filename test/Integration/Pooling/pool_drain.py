@@ -3,7 +3,7 @@
 """Pools that drain PSUM (vec.drain), from ONNX to outputs and cycles.
 
 usage: pool_drain.py [MODEL.onnx]... [--table] [--random=FIRST:END] [--machine=NAME]
-                     [--sparse=MODE]
+                     [--sparse=MODE] [--pack-rows=MODE]
        pool_drain.py --save=MODEL.onnx
 
 Convolutions with a pool behind them, or the networks named, compiled with
@@ -193,6 +193,7 @@ def main():
     parser.add_argument("--random")
     parser.add_argument("--machine", default="a1")
     parser.add_argument("--sparse", default="off")
+    parser.add_argument("--pack-rows", default="auto")
     parser.add_argument("--save")
     arguments = parser.parse_args()
     if arguments.save:
@@ -200,7 +201,7 @@ def main():
             arguments.save)
     with tempfile.TemporaryDirectory() as folder:
         options = [f"--machine={machine_of(folder, arguments.machine)}",
-                   f"--sparse={arguments.sparse}"]
+                   f"--sparse={arguments.sparse}", f"--pack-rows={arguments.pack_rows}"]
         if arguments.models:
             for model in arguments.models:
                 measure(os.path.basename(model), model, folder, options, "bfp8", arguments.table)

@@ -111,3 +111,17 @@ func.func @main(%x: tensor<4x2xi8>) -> tensor<4x2xi32> {
   return %0 : tensor<4x2xi32>
 }
 }
+
+// -----
+
+!x = tensor<1x12x4x2x!bfp.block<mantissa = 8, block = 8, range = 7, axis = 1>>
+!w = tensor<4x12x1x1x!bfp.block<mantissa = 8, block = 8, range = 7, axis = 1>>
+module attributes {npu.target = #npu.target<"a1">} {
+func.func @main(%x: !x) -> tensor<1x4x4x2xf32> {
+  %k = nn.constant dense<1.0> : tensor<4x12x1x1xf32>
+  %w = bfp.encode %k weights : tensor<4x12x1x1xf32> -> !w
+  // expected-error@+1 {{cannot read 2 rows of its operand apart: the operand is lane-folded, their exponent cells are shared, or the array is too small for them}}
+  %0 = npu.pe.conv(%x, %w) {layout = #npu.layout<axis = 1>, packed_rows = 2, rows_apart, strides = array<i64: 1, 1>, pads = array<i64: 0, 0, 0, 0>, dilations = array<i64: 1, 1>, group = 1 : i64, function = "copy", alpha = 0.0 : f32, beta = 0.0 : f32} : (!x, !w) -> tensor<1x4x4x2xf32>
+  return %0 : tensor<1x4x4x2xf32>
+}
+}

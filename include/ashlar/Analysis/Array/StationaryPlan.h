@@ -22,20 +22,31 @@ namespace ashlar::analysis {
 /// array: row r of a step is in columns [r * outputs, (r + 1) * outputs). Each
 /// reads the taps of its own window, so all together read those of a higher
 /// kernel, whose weights for a row are zero where the row has no tap.
+///
+/// With `apart`, the operand lies with its rows spread across partitions: row y
+/// is row y div `rows` of group y mod `rows`, so a step reads `rows` rows of it
+/// through the rows of the array, each with the weights of its own taps. The
+/// higher kernel then counts these steps of the operand, from firstStep() on.
 struct RowPacking {
   int64_t rows = 1;    ///< of results in a step
   int64_t outputs = 0; ///< of one row
   /// Height and width of the kernel, and stride and dilation of its height.
   int64_t kernel = 1, width = 1, stride = 1, dilation = 1;
+  bool apart = false;
+  int64_t channels = 0, pad = 0; ///< of a row of the operand; above it
 
   bool packs() const { return rows > 1; }
+  /// Rows of the operand that a step of it has.
+  int64_t groups() const { return apart ? rows : 1; }
+  /// Steps of the operand from that of the first result row to the first read.
+  int64_t firstStep() const;
   /// Rows of the kernel that all rows of a step read.
-  int64_t height() const {
-    return (rows - 1) * stride + (kernel - 1) * dilation + 1;
-  }
+  int64_t height() const;
   /// The tap of the kernel that result row `row` has at tap `tap` of the higher
-  /// kernel, if any; depth comes before height, width after it.
-  std::optional<int64_t> tapOf(int64_t row, int64_t tap) const;
+  /// kernel in row `group` of the operand's step, if any; depth comes before
+  /// height, width after it.
+  std::optional<int64_t> tapOf(int64_t row, int64_t tap,
+                               int64_t group = 0) const;
 };
 
 /// Rows of the array filled from input channels [channel, channel + rows) of
@@ -106,17 +117,22 @@ std::vector<ColumnTile> planStationary(const ProductShape &product,
                                        const machine::Description &);
 
 /// The packing that the product asks for; none where one column tile cannot
-/// hold all outputs of its rows.
+/// hold all outputs of its rows, or of rows apart no block of outputs.
 RowPacking packingOf(const ProductShape &product,
                      const machine::Description &machine);
 
-/// Where a column of a stationary tile has its weights: an output and a tap of
-/// the operation's own kernel; nothing: the column has none at this tap.
+/// Where a column of a stationary tile has weights: those of an output and a
+/// tap of the operation's own kernel, for all channels of a group, from row
+/// `row` of the tile on, which may lie before it.
 struct WeightPlace {
-  int64_t output = 0, tap = 0;
+  int64_t output = 0, tap = 0, row = 0;
 };
-std::optional<WeightPlace> weightPlace(const ColumnTile &column,
-                                       const StationaryTile &tile, int64_t col);
+/// The places of a column: none if it has no weights at this tap, several if
+/// rows of the operand lie apart.
+llvm::SmallVector<WeightPlace, 1> weightPlaces(const ProductShape &product,
+                                               const ColumnTile &column,
+                                               const StationaryTile &tile,
+                                               int64_t col);
 
 /// True if the product is cut into the same columns when its result begins
 /// `start` channels after partition 0.
@@ -176,8 +192,9 @@ bool isProduct(mlir::Operation *op);
 /// The product of such an operation.
 ProductShape productShape(mlir::Operation *op);
 
-/// `rows` rows of results of a convolution with a height side by side.
-RowPacking rowPacking(npu::PeConvOp conv, int64_t rows);
+/// `rows` rows of results of a convolution with a height side by side; `apart`:
+/// and as many of its operand.
+RowPacking rowPacking(npu::PeConvOp conv, int64_t rows, bool apart = false);
 
 /// How memory holds the left and the right factor of such an operation.
 StorageType activationStorage(mlir::Operation *op);

@@ -53,6 +53,13 @@ Lanes workLanesOf(mlir::Operation *op);
 /// The fold of W of a value; no fold if it is folded along another axis.
 Lanes widthLanesOf(mlir::Value value);
 
+/// `rows` rows of the operand of `conv`, which has a height, side by side
+/// across partitions (`rows_apart`).
+Lanes lanesApart(npu::PeConvOp conv, int64_t rows);
+/// The fold in which a convolution reads its feature map: that of W in which
+/// it lies, or rows apart.
+Lanes readLanesOf(mlir::Operation *conv);
+
 /// The original design's PCi among `pitches` (not empty): the largest whose
 /// padding of the channels to whole blocks, PCi * ceil(channels / PCi) -
 /// channels, exceeds the least one by at most `tolerance`.
@@ -72,6 +79,10 @@ Shape storedShape(llvm::ArrayRef<int64_t> shape, const Lanes &lanes);
 /// The region in memory that contains `region` of a folded feature map. It
 /// starts at a multiple of Ws along W and has all channels.
 Region storedRegion(const Region &region, const Lanes &lanes);
+
+/// `region` with whole groups of neighbours of an axis that `lanes` spread, and
+/// that the map has whole groups of.
+Region wholeGroups(Region region, const Lanes &lanes);
 
 /// True if the movement can write its result in lanes: bytes are moved as they
 /// are, floats converted after the movement. Blocks that products have encoded

@@ -292,7 +292,7 @@ def FoldLanes : Pass<"ashlar-npu-fold-lanes", "::mlir::ModuleOp"> {
 }
 
 def PackRows : Pass<"ashlar-npu-pack-rows", "::mlir::ModuleOp"> {
-  let summary = "put several rows of results into idle columns of the array";
+  let summary = "put several rows of results into one step of the array";
   let description = [{
     A convolution of Co outputs uses Co of the columns of the array. With
     `packed_rows` = G, G rows of results lie side by side, and G * Co columns
@@ -301,15 +301,28 @@ def PackRows : Pass<"ashlar-npu-pack-rows", "::mlir::ModuleOp"> {
     no tap. A feature map takes 1 / G of the steps for each tap, and 1 / G of
     the steps of its drains (docs/Machine.md, PE array).
 
+    **Apart.** With `rows_apart` G rows of the operand lie side by side in the
+    rows of the array as well: row y in group y mod G of as many partitions as
+    there are channels. The operand is copied so, tile by tile. Every step of it
+    brings G rows, each with weights of its own, so that a kernel of one row
+    takes 1 / G of the steps, and one of K rows about K / G + 1 of them for each
+    of its columns. Outputs that do not fit the columns G times are divided among
+    several column tiles. The rows divide those of the operand, and have whole
+    exponent cells each; the copy takes at most an eighth of the state buffer.
+
     A convolution of one group whose constant weights are stationary gets the G
-    with the fewest predicted cycles of array, drains and DRAM for its weights,
-    zeros included; among equals, the one with the fewest cycles of the array.
-    The decision has the cycles of every alternative.
+    with the fewest predicted cycles of copies, array, drains and DRAM for its
+    weights, zeros included; among equals, the one with the fewest cycles of the
+    array. The decision has the cycles of every alternative. The module attribute
+    `npu.pack_rows` takes rows apart wherever possible ("apart"), never
+    ("columns", or "compared" if whole programs were), or keeps to one row
+    ("off").
 
     The machine is read from the module attribute `npu.target`.
   }];
   let statistics = [
-    Statistic<"numPacked", "packed", "convolutions with several rows in a step">];
+    Statistic<"numPacked", "packed", "convolutions with several rows in a step">,
+    Statistic<"numApart", "apart", "those whose operand has them, too">];
 }
 
 def PoolInDrain : Pass<"ashlar-npu-pool-in-drain", "::mlir::ModuleOp"> {

@@ -368,7 +368,7 @@ void ProductEmitter::emitDrainLane(const ColumnTile &column,
   const analysis::RowPacking &packing = geometry->packing;
   const int64_t row = window.start[2] * packing.rows;
   if (packing.packs()) {
-    drain.groupLanes = packing.outputs;
+    drain.groupLanes = column.packing.outputs;
     drain.validN1 =
         std::min(window.size[2] * packing.rows, geometry->resultRows - row);
   }

@@ -218,13 +218,14 @@ void Chooser::predictDense(Candidate &candidate, int64_t fetch,
   const int64_t fill = static_cast<int64_t>(
       machine.pe.rows + machine.pe.columns + machine.act.latency);
   auto cyclesOf = [&](const analysis::PackedRows &own) {
-    return std::max(own.cycles.total,
+    return std::max(own.cycles.total + own.copies,
                     (own.rows == 1 ? fetch : own.fetch) + fill);
   };
   auto best = [&](const analysis::PackingChoice &choice) {
     int64_t cycles = INT64_MAX;
     for (const analysis::PackedRows &own : choice.alternatives)
-      cycles = std::min(cycles, cyclesOf(own));
+      if (choice.allows(own))
+        cycles = std::min(cycles, cyclesOf(own));
     return cycles;
   };
   const analysis::PackingChoice packed = analysis::choosePacking(

@@ -81,6 +81,8 @@ struct EarlierDecisions {
   LayoutAttr layout;
   Stationary stationary = Stationary::Weights;
   mlir::Attribute stationaryReason;
+  uint64_t rowsApart = 0;     ///< rows of the operand that lie apart
+  mlir::Attribute rowsReason; ///< decision about them
 };
 
 /// A plan that can be gone back to, with the decisions that it rests on.
@@ -184,6 +186,7 @@ private:
                                        bool first) const;
   void recordWeights(const OpPlan &plan) const;
   void dropPacking(mlir::Operation *op) const;
+  bool dropApart(mlir::Operation *op) const;
   int64_t tileTraffic(const OpPlan &plan, const TileChoice &choice) const;
   std::optional<TileChoice> chooseTile(const OpPlan &plan,
                                        int64_t available) const;

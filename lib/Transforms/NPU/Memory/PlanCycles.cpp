@@ -128,7 +128,8 @@ double Planner::arrayCycles(const OpPlan &plan) const {
   shape.passes = static_cast<uint64_t>(passes);
   int64_t steps = static_cast<int64_t>(shape.positions) * passes;
   if (analysis::isNarrow(x, w, machine)) {
-    shape.groups = static_cast<uint64_t>(lanes);
+    shape.groups = static_cast<uint64_t>(
+        plan.model.operands.front().lanes.spread() ? 1 : lanes);
     shape.narrow = true;
     steps = std::min(
         steps, static_cast<int64_t>(machine::peSteps(machine, shape).cycles));

@@ -474,19 +474,37 @@ void Planner::annotate(ModuleOp module) {
   }
 }
 
-/// Small chunks hold no weights of several rows: the product goes row by row,
-/// and reports say so.
-void Planner::dropPacking(Operation *op) const {
-  auto conv = dyn_cast<PeConvOp>(op);
-  if (!conv || conv.getPackedRows() == 1 ||
-      analysis::packingOf(analysis::productShape(conv), machine).packs())
-    return;
+/// Chunks that are too small for the weights of several rows: the product goes
+/// row by row, and reports say so.
+static void goRowByRow(PeConvOp conv) {
   conv.setPackedRows(1);
-  if (auto decision = records::decisionOf(op, kRowsDecisionAttr))
+  conv.setRowsApart(false);
+  if (auto decision = records::decisionOf(conv, kRowsDecisionAttr))
     records::Decision(decision)
         .choose("rows-1")
         .because("chunks of weights are too small for those of several rows")
-        .record(op, kRowsDecisionAttr);
+        .record(conv, kRowsDecisionAttr);
+}
+
+void Planner::dropPacking(Operation *op) const {
+  auto conv = dyn_cast<PeConvOp>(op);
+  if (conv && conv.getPackedRows() > 1 &&
+      !analysis::packingOf(analysis::productShape(conv), machine).packs())
+    goRowByRow(conv);
+}
+
+/// Rows that are apart in the operand decide how it is read, so that they are
+/// given up as soon as chunks are too small for them. True if they were.
+bool Planner::dropApart(Operation *op) const {
+  auto conv = dyn_cast<PeConvOp>(op);
+  if (!conv || !conv.getRowsApart())
+    return false;
+  analysis::ProductShape product = analysis::productShape(conv);
+  product.chunkLimit = chunkLimit;
+  if (analysis::packingOf(product, machine).packs())
+    return false;
+  goRowByRow(conv);
+  return true;
 }
 
 namespace {

@@ -39,7 +39,10 @@ void Planner::setChunkLimit(int64_t limit) {
     return;
   chunkLimit = limit;
   for (OpPlan &plan : plans)
-    plan.weights = analysis::weightNeeds(plan.op, machine, limit);
+    if (dropApart(plan.op))
+      setModel(plan);
+    else
+      plan.weights = analysis::weightNeeds(plan.op, machine, limit);
 }
 
 /// The largest chunk of weights of any operation.

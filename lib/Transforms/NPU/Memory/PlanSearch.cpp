@@ -94,6 +94,10 @@ PlanState Planner::save() const {
     decided.layout = layoutAttrOf(plan.op);
     decided.stationary = stationaryOf(plan.op);
     decided.stationaryReason = plan.op->getAttr(kStationaryDecisionAttr);
+    if (auto conv = dyn_cast<PeConvOp>(plan.op); conv && conv.getRowsApart()) {
+      decided.rowsApart = conv.getPackedRows();
+      decided.rowsReason = conv->getAttr(kRowsDecisionAttr);
+    }
     state.decisions.push_back(decided);
   }
   state.ring = ring, state.chunkLimit = chunkLimit, state.records = records;
@@ -107,6 +111,13 @@ void Planner::restore(PlanState state) {
   for (auto [plan, decided] : llvm::zip(plans, state.decisions)) {
     if (decided.layout && decided.layout != layoutAttrOf(plan.op))
       cast<DecisionInterface>(plan.op).setLayoutAttr(decided.layout);
+    if (decided.rowsApart > 0) {
+      auto conv = cast<PeConvOp>(plan.op);
+      conv.setPackedRows(decided.rowsApart);
+      conv.setRowsApart(true);
+      if (decided.rowsReason)
+        conv->setAttr(kRowsDecisionAttr, decided.rowsReason);
+    }
     if (decided.stationary == stationaryOf(plan.op))
       continue;
     setStationary(plan.op, decided.stationary);
