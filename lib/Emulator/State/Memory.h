@@ -51,9 +51,11 @@ class Memory {
 public:
   /// Allocates everything. Capacity error if \p maxMemory (0: no limit) or
   /// the host does not suffice.
-  /// The sparse cluster's memories only if \p cluster.
+  /// The sparse cluster's memories only if \p cluster; `staged` bytes after
+  /// every partition hold results on their way to them.
   llvm::Error allocate(const machine::Description &description,
-                       uint64_t dramBytes, uint64_t maxMemory, bool cluster);
+                       uint64_t dramBytes, uint64_t maxMemory, bool cluster,
+                       uint64_t staged = 0);
 
   uint8_t *sb(uint64_t partition, int64_t offset) const {
     return sbBlock.data() + static_cast<int64_t>(partition * sbPitch) + offset;
@@ -102,6 +104,8 @@ public:
     return reinterpret_cast<uint8_t *>(scales.data()) + address;
   }
 
+  /// Where results begin in a partition that never get to SB.
+  uint64_t stage() const { return rowBytes; }
   /// Bytes between neighbouring partitions (SB) or rows of cells (XM).
   uint64_t pitch() const { return sbPitch; }
   /// Entries between neighbouring PSUM columns.
