@@ -159,6 +159,11 @@ defm sparse_bind : Value<"sparse-bind">, MetaVarName<"MODE">,
            "auto (default: where that takes fewer predicted cycles), off "
            "or always (wherever possible)">,
   Values<"auto,off,always">, Group<sparse_group>;
+defm sparse_keep : Value<"sparse-keep">, MetaVarName<"MODE">,
+  HelpText<"results stay in the sparse cluster for the next convolution: "
+           "auto (default: where that takes fewer predicted cycles), off "
+           "or always (wherever possible)">,
+  Values<"auto,off,always">, Group<sparse_group>;
 defm dead_channels : Value<"dead-channels">, MetaVarName<"MODE">,
   HelpText<"channels that no result needs: remove (default) or keep">,
   Values<"remove,keep">, Group<sparse_group>;
