@@ -384,7 +384,11 @@ private:
       return false;
     if (problem.kept)
       return plan.turns == 1 && cost.loadSteps() == 1 &&
-             plan.rounds(problem, unitsOf(plan)) == 1;
+             plan.rounds(problem, unitsOf(plan)) == 1 &&
+             // Without coefficients nothing reads the tiles.
+             llvm::is_contained(plan.tilesOutside ? grouping.liveAnywhere
+                                                  : grouping.live.front(),
+                                true);
     return cost.loadSteps() < static_cast<int64_t>(machine.sparse.fmuSets);
   }
 
