@@ -46,6 +46,8 @@ struct SparseOptions {
   std::string bind = "auto";
   /// auto, off or always: results stay in the units for the next layer
   std::string keep = "auto";
+  /// all, or needed: kept results that the state buffer has a copy of
+  std::string copies = "all";
   /// remove, or keep: channels that no result needs
   std::string deadChannels = "remove";
   std::string variant = "D"; ///< unit that scatters: A, B, C or D

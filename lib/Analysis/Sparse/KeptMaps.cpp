@@ -43,12 +43,26 @@ static bool isWhole(npu::TcuConvOp conv) {
          llvm::equal(tiling.getTile().asArrayRef(), shapeOf(conv.getY()));
 }
 
+/// Cuts at run time, or tiles of the operand, that were asked for.
+static bool cutsByRequest(npu::TcuConvOp conv) {
+  npu::ScatterAttr scatter = conv.getScatterAttr();
+  if (!scatter)
+    return false;
+  auto time = partition::parseCutTime(scatter.getTime().getValue());
+  auto halo = partition::parseHaloMode(scatter.getHalo().getValue());
+  // The attribute's verifier has read both.
+  return partition::isForced(llvm::cantFail(std::move(time))) ||
+         llvm::cantFail(std::move(halo)) == partition::HaloMode::Disjoint;
+}
+
 std::string keepObstacle(npu::TcuConvOp producer, npu::TcuConvOp reader,
                          const machine::Description &machine) {
   if (reader.getX() != producer.getY())
     return "its operand comes from elsewhere";
   if (machine.sparse.fmuSets < 2)
     return "the machine has one buffer set";
+  if (cutsByRequest(producer) || cutsByRequest(reader))
+    return "cuts of its tiles were asked for";
   npu::MemoryAttr memory = producer.getMemoryAttr();
   if (!isWhole(producer) || !isWhole(reader))
     return "a result is made in several tiles of the state buffer";

@@ -204,7 +204,8 @@ def draw_options(draw, folder):
             ("partition-halo", ["disjoint", "disjoint", "auto"], 0.6),
             ("partition-cuts", ["profile", "runtime", "always", "always", "always-profile",
                                 "always-profile"], 0.7),
-            ("sparse-keep", ["off", "always", "always"], 0.8)):
+            ("sparse-keep", ["off", "always", "always"], 0.8),
+            ("sparse-copies", ["all", "needed"], 0.5)):
         if draw.random() < share:
             sparse.append(f"--{option}={draw.choice(values)}")
     if draw.random() < 0.5:

@@ -505,7 +505,8 @@ def KeepMaps : Pass<"ashlar-npu-keep-maps", "::mlir::ModuleOp"> {
   let description = [{
     The drains of an `npu.tcu.conv` can write its results to the feature-map
     units, as the tiles that the next `npu.tcu.conv` needs. Its loads vanish
-    then, and if it is the only reader the results never reach the state buffer.
+    then, and with `copies` needed, if it is the only reader, the results never
+    reach the state buffer.
     The map has to fit one buffer set, with all channels and one tile for each
     unit, while the convolution before takes its own operand from the others.
 
@@ -520,7 +521,10 @@ def KeepMaps : Pass<"ashlar-npu-keep-maps", "::mlir::ModuleOp"> {
     Option<"mode", "mode", "std::string", /*default=*/"\"auto\"",
            "auto (fewest predicted cycles), off, or always (wherever possible)">,
     Option<"reason", "reason", "std::string", /*default=*/"\"\"",
-           "why the mode is off, for decisions">
+           "why the mode is off, for decisions">,
+    Option<"copies", "copies", "std::string", /*default=*/"\"all\"",
+           "which kept maps the state buffer has a copy of: all, or those that "
+           "are needed">
   ];
   let statistics = [
     Statistic<"numKept", "kept", "feature maps that stay in the cluster">

@@ -61,6 +61,11 @@ struct KeepMapsPass : impl::KeepMapsBase<KeepMapsPass> {
           << "mode '" << mode << "', expected auto, off or always";
       return signalPassFailure();
     }
+    if (copies != "all" && copies != "needed") {
+      getOperation().emitError()
+          << "copies '" << copies << "', expected all or needed";
+      return signalPassFailure();
+    }
     if ((mode == "off" && reason.empty()) || machine->sparse.tileTables < 2)
       return;
     std::vector<Layer> layers;
@@ -197,7 +202,7 @@ struct KeepMapsPass : impl::KeepMapsBase<KeepMapsPass> {
     const TilePlan &own =
         layer.plans[1][0] ? *layer.plans[1][0] : *layer.plans[1][1];
     const int64_t saved = apart ? apart->inNetwork() - own.inNetwork() : 0;
-    const bool stored = !analysis::needsNoCopy(layer.conv);
+    const bool stored = copies == "all" || !analysis::needsNoCopy(layer.conv);
     Builder builder(&getContext());
     layer.conv.setKeptAttr(KeptAttr::get(&getContext(), stored));
     describe(layer, "kept",

@@ -7,7 +7,8 @@ usage: kept_maps.py [MODEL|FILE.onnx]... [--density=D] [--seeds=FIRST:END] [--ta
 A chain of pruned convolutions (3x3, depthwise, pointwise, strides, a residual
 connection), or the networks named: outputs are those of the array to the bit with
 --sparse-keep=off, auto and always, in tile and scatter mode. With off every map is
-loaded; with always loads vanish, and drains of maps with one reader store nothing.
+loaded; with always loads vanish, and with --sparse-copies=needed drains of maps with one
+reader store nothing.
 auto never takes more cycles than off. Of the chain also: the bytes that the state
 buffer reads and writes, and programs that the loader refuses, each a field of the
 compiler's program changed. --seeds does the same with random chains on random machines,
@@ -162,7 +163,7 @@ def check(name, model, inputs, folder, table, form):
     found = {}
     for mode in ("tile", "scatter", "auto"):
         rows = {how: program_of(model, inputs, folder, f"--sparse={mode}", f"--format={form}",
-                                f"--sparse-keep={how}") for how in ("off", "auto", "always")}
+                                f"--sparse-keep={how}", "--sparse-copies=needed") for how in ("off", "auto", "always")}
         kept = {how: agree(f"{name}, {mode}, {how}", row[2], row[3]) for how, row in rows.items()}
         if kept["off"] or rows["auto"][0] > rows["off"][0]:
             sys.exit(f"{name}, {mode}: kept {kept}, cycles {[r[0] for r in rows.values()]}")
@@ -218,7 +219,8 @@ BROKEN = [
 def refuse(model, inputs, folder):
     """What the loader says to each change of a program."""
     on_array(model, inputs, folder)
-    text = program_of(model, inputs, folder, "--sparse=tile", "--sparse-keep=always")[3]
+    text = program_of(model, inputs, folder, "--sparse=tile", "--sparse-keep=always",
+                      "--sparse-copies=needed")[3]
     if run_text(text, inputs, folder).returncode:
         sys.exit("the text of the program does not run")
     for line, pattern, to, expected in BROKEN:
@@ -246,7 +248,8 @@ def random_chains(first, end, folder):
         on_array(model, inputs, folder, machine, form)
         for mode in ("tile", "scatter"):
             row = program_of(model, inputs, folder, f"--sparse={mode}", machine, form,
-                             "--sparse-keep=always", refuses=True)
+                             "--sparse-keep=always",
+                             "--sparse-copies=" + draw.choice(["all", "needed"]), refuses=True)
             if row:
                 programs += 1
                 kept += agree(f"seed {seed}, {mode}", row[2], row[3])
