@@ -13,6 +13,7 @@
 #include "dialects/NN/NNShapes.h"
 #include "dialects/NPU/AccessPattern.h"
 #include "dialects/NPU/NPUDialect.h"
+#include "dialects/NPU/NPUKept.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/OpImplementation.h"
 #include "mlir/IR/TypeUtilities.h"
@@ -356,31 +357,8 @@ static LogicalResult checkUnits(TcuConvOp op) {
   return success();
 }
 
-/// npu_tcu_conv_c8.
-static LogicalResult checkKept(TcuConvOp op) {
-  if (!op.getKeptAttr())
-    return success();
-  auto producer = op.getX().getDefiningOp<TcuConvOp>();
-  if (!producer)
-    return op.emitOpError() << "keeps an operand that no convolution of the "
-                               "cluster makes";
-  for (OpOperand &use : op.getX().getUses()) {
-    auto other = dyn_cast<TcuConvOp>(use.getOwner());
-    // A sequence of the tile dialect names the node that it computes.
-    if ((use.getOwner() == op && use.getOperandNumber() == 0) ||
-        use.getOwner()->getName().getDialectNamespace() == "tile")
-      continue;
-    if (!op.getKeptAttr().getStored())
-      return op.emitOpError() << "keeps an operand that is not stored for its "
-                                 "other readers";
-    if (other && use.getOperandNumber() == 0 && other.getKeptAttr())
-      return op.emitOpError() << "keeps an operand that another one keeps";
-  }
-  return success();
-}
-
 LogicalResult TcuConvOp::verify() { // npu_tcu_conv_c1 to c8
-  if (failed(checkKept(*this)))
+  if (failed(verifyKept(*this)))
     return failure();
   if (getScatterAttr() && getIssueZeros())
     return emitOpError() << "issues zeros in scatter mode, which has none";
