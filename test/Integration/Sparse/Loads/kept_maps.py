@@ -93,7 +93,7 @@ def layers(path):
 
 def random_chain(draw, path):
     numbers = np.random.default_rng(draw.randrange(1 << 30))
-    size = draw.choice([3, 4, 5, 7, 8, 10, 14])
+    size = draw.choice([3, 5, 8, 10, 14, 20, 28])
     chain = Chain(numbers, (draw.choice([1, 1, 2]), draw.choice([8, 16, 24, 32]), size, size),
                   draw.choice([0.05, 0.2, 0.6]))
     for _ in range(draw.randrange(2, 6)):
