@@ -86,6 +86,15 @@ def ISA_ActDrainOp : ISA_Op<"ActDrain", "act.drain", 0x30, ["act"]> {
       entries for it. All rows and columns of the images that the group's tiles
       name are stored; what no tile reaches starts from zero.
 
+    **Results for the next layer.** With `kept` a drain of the sparse cluster
+    writes its results to the feature-map units too: lane c is channel `slot` +
+    c of the operand that the last dma.tile with `drained` into buffer set `set`
+    describes. Each result goes to every place where that load would have put
+    the pixel (i0, i1, i2) of this channel; an encoded one comes with its
+    exponent cell. The output is the operand: n0, n1, n2 and the stored type are
+    those of the load, and blocks of results are whole planes of its cells. With
+    `unstored` SB gets no result, and the fields of its place are 0.
+
     **Several results per step.** In a drain of PSUM, `groupLanes` L > 0 says
     that the lanes are those of G = cols / L results, which follow each other in
     dimension 1. Let l = c mod L:
@@ -175,9 +184,13 @@ def ISA_ActDrainOp : ISA_Op<"ActDrain", "act.drain", 0x30, ["act"]> {
     USince<2, "ownXr", 10, 12, 13, "register", "merges the exponents that the blocks have of their own">,
     FlagSince<2, "keepOwn", 12, 23, "those exponents are merged">,
     FlagSince<2, "repair", 12, 24, "a block beyond a given exponent takes its own">,
-    USince<2, "validN1", 20, 12, 25, "results", "results along dimension 1, with groupLanes and without fromTcu; else 0">
+    USince<2, "validN1", 20, 12, 25, "results", "results along dimension 1, with groupLanes and without fromTcu; else 0">,
+    FlagSince<7, "kept", 12, 45, "with fromTcu: the results go to the feature-map units">,
+    FlagSince<7, "unstored", 12, 46, "with kept: they are not stored in SB">,
+    USince<7, "set", 4, 12, 47, "set", "buffer set written, with kept">,
+    USince<7, "slot", 12, 12, 51, "channel", "channel of lane 0, with kept">
   ];
-  let isaReserved = [Reserved<6, 63, 1>, Reserved<12, 45, 19>];
+  let isaReserved = [Reserved<6, 63, 1>, Reserved<12, 63, 1>];
   let isaOperands = [
     Psum<Read, Loops3, "!$fromTcu">,
     Computed<Read, "accumulators", "accumulators", "$fromTcu">,
@@ -189,8 +202,9 @@ def ISA_ActDrainOp : ISA_Op<"ActDrain", "act.drain", 0x30, ["act"]> {
          "$paramAlongSteps ? 1 : $cols", "16">,
     Tensor<"res", Read, "residual", DrainedResults, "$resMode",
            channels="!$fromTcu && $groupLanes ? $groupLanes : $cols">,
-    Tensor<"dst", Write, "result", DrainedResults,
+    Tensor<"dst", Write, "result", DrainedResults, "!$unstored",
            channels="!$fromTcu && $groupLanes ? $groupLanes : $cols">,
+    Computed<Write, "feature maps", "featureMaps", "$kept">,
     Cluster<"Counts", Write, "$counts", "1", DrainedResults, "$counted", "!$countClear",
             "counts", "count">,
     Scale<"dst", "$mode != DrainMode::Raw64 || $typed", "$cellFromXr",

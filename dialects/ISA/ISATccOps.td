@@ -69,6 +69,11 @@ def ISA_DmaTileOp
     exponent cells, of as many elements as a slot: one for every run of `block`
     partitions that the channels touch, from `exponents` on.
 
+    With `drained` nothing is read. The slots are zeros, and the pixels that a
+    load would have read are those that drains with `kept` write there: channel
+    i + g*groupStep of the operand is channel i of group g. `part` and the
+    fields of the source are 0.
+
     Example: `isa.dma.tile(queue = dma1, channels = 8, type = bfp, mantissa = 8, block = 8, kH = 3, kW = 3, tileH = 7, tileW = 14, pH = 1, pW = 1, inH = 14, inW = 14, srcStrideH = 14, srcStrideW = 1, exponents = 4096)`
   }];
   let isaWords = 8;
@@ -103,14 +108,16 @@ def ISA_DmaTileOp
     S<"srcTileStride", 32, 6, 32, "bytes", "distance of two channel tiles">,
     U<"mantissas", 24, 7, 0, "bytes", "place of slot 0 in the set">,
     U<"exponents", 24, 7, 24, "bytes", "place of the first plane of cells in the set">,
-    U<"groupStep", 12, 7, 48, "channels", "channels between two groups of units">
+    U<"groupStep", 12, 7, 48, "channels", "channels between two groups of units">,
+    FlagSince<7, "drained", 1, 61, "drains write the pixels, nothing is read">
   ];
-  let isaReserved = [Reserved<1, 61, 3>, Reserved<4, 60, 4>, Reserved<7, 60, 4>];
+  let isaReserved = [Reserved<1, 62, 2>, Reserved<4, 60, 4>, Reserved<7, 60, 4>];
   let isaOperands = [
     TileTable<Read>,
     Tensor<"src", Read, "source", MapLoops, type="$type", mantissa="$mantissa",
            part="$part", offset="$offset",
-           channels="$channels + uint64_t($groups - 1) * $groupStep", via="tiles">,
+           channels="$channels + uint64_t($groups - 1) * $groupStep",
+           via="tiles", when="!$drained">,
     Computed<Write, "feature maps", "featureMaps">
   ];
 }

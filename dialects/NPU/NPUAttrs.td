@@ -277,6 +277,19 @@ def NPU_ScatterAttr : NPU_Attr<"Scatter", "scatter"> {
   let genVerifyDecl = 1;
 }
 
+def NPU_KeptAttr : NPU_Attr<"Kept", "kept"> {
+  let summary = "The operand of a convolution stays in the sparse cluster";
+  let description = [{
+    The drains of the convolution that makes the operand write it to the
+    feature-map units; the state buffer has a copy for other readers only if it
+    is `stored`.
+
+    Example: `#npu.kept<stored = false>`
+  }];
+  let parameters = (ins "bool":$stored);
+  let assemblyFormat = "`<` struct(params) `>`";
+}
+
 def NPU_RegionAttr : NPU_Attr<"Region", "region"> {
   let summary = "Bytes of every partition of the state buffer";
   let description = [{ Example: `#npu.region<begin = 128, bytes = 640>` }];

@@ -8,6 +8,7 @@
 #include "dialects/BFP/BFPTypes.h"
 #include "dialects/NN/NNTypes.h"
 #include "dialects/NPU/NPUDialect.h"
+#include "dialects/NPU/NPUKept.h"
 #include "mlir/IR/Builders.h"
 #include "llvm/ADT/STLExtras.h"
 
@@ -182,6 +183,28 @@ LogicalResult ScatterAttr::verify(EmitError emitError, int64_t variant,
                                  {"threshold", threshold},
                                  {"block rows", blockRows, 0, 255},
                                  {"block columns", blockCols, 0, 255}});
+}
+
+LogicalResult verifyKept(TcuConvOp op) {
+  if (!op.getKeptAttr())
+    return success();
+  auto producer = op.getX().getDefiningOp<TcuConvOp>();
+  if (!producer)
+    return op.emitOpError() << "keeps an operand that no convolution of the "
+                               "cluster makes";
+  for (OpOperand &use : op.getX().getUses()) {
+    auto other = dyn_cast<TcuConvOp>(use.getOwner());
+    // A sequence of the tile dialect names the node that it computes.
+    if ((use.getOwner() == op && use.getOperandNumber() == 0) ||
+        use.getOwner()->getName().getDialectNamespace() == "tile")
+      continue;
+    if (!op.getKeptAttr().getStored())
+      return op.emitOpError() << "keeps an operand that is not stored for its "
+                                 "other readers";
+    if (other && use.getOperandNumber() == 0 && other.getKeptAttr())
+      return op.emitOpError() << "keeps an operand that another one keeps";
+  }
+  return success();
 }
 
 OriginAttr originOf(Operation *op) {

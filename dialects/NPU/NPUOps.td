@@ -100,6 +100,7 @@ def NPU_TcuConvOp : NPU_ConvOp<"tcu.conv", ["refuseResult"],
                                     NPU_Decision<NPU_ScatterAttr>:$scatter,
                                     DefaultValuedOptionalAttr<I64Attr, "1">:$column_parts,
                                     UnitAttr:$issue_zeros,
+                                    NPU_Decision<NPU_KeptAttr>:$kept,
                                     UnitAttr:$bias_in_sums,
                                     DefaultValuedOptionalAttr<StrAttr, "\"auto\"">:$binding)> {
   let summary = "convolution on the sparse cluster, non-zero coefficients only";
@@ -112,6 +113,7 @@ def NPU_TcuConvOp : NPU_ConvOp<"tcu.conv", ["refuseResult"],
     `bias_in_sums` sums start from the bias instead of zero, and the drain adds
     none. `binding` says whether groups of units load different channels and hand
     them on: where that takes fewer cycles, never, or wherever it is possible.
+    With `kept` the feature-map units have `x` from the drains of its producer.
 
     Constraints:
     - npu_tcu_conv_c1: `x` and `w` have `!bfp.block` element types, or
@@ -123,6 +125,9 @@ def NPU_TcuConvOp : NPU_ConvOp<"tcu.conv", ["refuseResult"],
     - npu_tcu_conv_c5: `bias_in_sums` only with a bias and integer factors: that of
       encoded ones is added to binary32 values, after a rounding.
     - npu_tcu_conv_c6: `binding` is auto, off or always.
+    - npu_tcu_conv_c8: with `kept` the operand `x` is the result of another
+      convolution on the cluster, no other reader has it `kept`, and unless it is
+      stored there is no other use.
 
     Example:
     ```mlir

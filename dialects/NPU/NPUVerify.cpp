@@ -13,6 +13,7 @@
 #include "dialects/NN/NNShapes.h"
 #include "dialects/NPU/AccessPattern.h"
 #include "dialects/NPU/NPUDialect.h"
+#include "dialects/NPU/NPUKept.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/OpImplementation.h"
 #include "mlir/IR/TypeUtilities.h"
@@ -361,7 +362,9 @@ static LogicalResult checkUnits(TcuConvOp op) {
   return success();
 }
 
-LogicalResult TcuConvOp::verify() { // npu_tcu_conv_c1 to c7
+LogicalResult TcuConvOp::verify() { // npu_tcu_conv_c1 to c8
+  if (failed(verifyKept(*this)))
+    return failure();
   if (getScatterAttr() && getIssueZeros())
     return emitOpError() << "issues zeros in scatter mode, which has none";
   if (getBiasInSums() &&

@@ -86,15 +86,25 @@ bool emulator::usesSparse(llvm::ArrayRef<isa::Instruction> code) {
   });
 }
 
+/// Bytes of a partition that the results of a tile take which no drain stores.
+static uint64_t stagedBytes(llvm::ArrayRef<isa::Instruction> code,
+                            const machine::Description &machine) {
+  const bool any = llvm::any_of(code, [](const isa::Instruction &inst) {
+    const auto *drain = std::get_if<isa::ActDrain>(&inst);
+    return drain && drain->unstored;
+  });
+  return any ? 2 * machine.sparse.accumulatorEntries : 0;
+}
+
 static llvm::Error prepare(LoadedProgram::Impl &impl, const Options &options) {
   const container::Program &program = impl.program;
   Engine &engine = impl.engine;
   engine.machine = &program.machine;
   impl.costMachine = costMachineOf(program.machine);
   engine.costMachine = &impl.costMachine;
-  if (llvm::Error error =
-          engine.memory.allocate(program.machine, program.dramBytes,
-                                 options.maxMemory, usesSparse(impl.code)))
+  if (llvm::Error error = engine.memory.allocate(
+          program.machine, program.dramBytes, options.maxMemory,
+          usesSparse(impl.code), stagedBytes(impl.code, program.machine)))
     return error;
   for (uint32_t i = 0; i < program.dumps.size(); ++i)
     impl.dumpOrder.push_back(i);
@@ -346,6 +356,7 @@ static void resetMemories(LoadedProgram::Impl &impl,
   impl.engine.tables.assign(impl.program.machine.sparse.tileTables,
                             TileTable(impl.program.machine.sparse.tcus));
   impl.engine.cutTables.assign(impl.program.machine.sparse.tileTables, false);
+  impl.engine.kept.assign(impl.program.machine.sparse.fmuSets, {});
   impl.engine.nonZeros.assign(impl.program.machine.sparse.countEntries, 0);
   impl.engine.measured.clear();
   impl.engine.chosen.clear();

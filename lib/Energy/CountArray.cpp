@@ -167,9 +167,12 @@ void ActionCounter::of(const isa::ActDrain &op, Sink &sink) {
   const isa::TensorOperand residual = operandRes(op);
   if (op.resMode)
     sink.transfer(residual, op.fromTcu ? positions : streamed(residual.loops));
-  sink.add(Action::SbWrite,
-           times(results, isa::elementBytes(op.dstType, op.dstMantissa)));
-  if (isa::isBlock(op.dstType))
+  if (op.kept)
+    sink.add(Action::FmuWrite, sink.measured.fmuBytes);
+  if (!op.unstored)
+    sink.add(Action::SbWrite,
+             times(results, isa::elementBytes(op.dstType, op.dstMantissa)));
+  if (isa::isBlock(op.dstType) && !op.unstored)
     sink.add(Action::XmWrite,
              op.dstOrientation == isa::Orientation::F
                  ? times(op.cols, freeCells(machine, positions, true))

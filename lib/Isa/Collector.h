@@ -122,6 +122,10 @@ public:
   void accumulators(const ActDrain &x, Effect effect);
   void featureMaps(const DmaTile &x, Effect effect);
   void featureMaps(const TccRun &x, Effect effect);
+  /// Where in its set a drain writes, only the loader follows.
+  void featureMaps(const ActDrain &x, Effect effect) {
+    bufferSet(x.set, effect, 0, machine.sparse.fmuBytes);
+  }
 
 private:
   /// Appends an access to a space in which all partitions are one.

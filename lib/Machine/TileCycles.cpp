@@ -11,14 +11,34 @@ using namespace ashlar;
 using namespace ashlar::machine;
 using namespace ashlar::machine::saturating;
 
+/// Cycles of the port of the unit that gets most.
+static uint64_t portCycles(const Description &machine, uint64_t bytes) {
+  return machine.sparse.fmuWriteBytes == 0
+             ? 0
+             : limited(ceilDiv(bytes, machine.sparse.fmuWriteBytes));
+}
+
 Timing machine::tileLoad(const Description &machine, uint64_t bytes,
                          uint64_t runs, uint64_t mostBytes) {
-  uint64_t cycles = dmaInside(machine, bytes, runs);
-  if (machine.sparse.fmuWriteBytes > 0)
-    cycles = std::max(
-        cycles, limited(ceilDiv(mostBytes, machine.sparse.fmuWriteBytes)));
+  const uint64_t cycles =
+      std::max(dmaInside(machine, bytes, runs), portCycles(machine, mostBytes));
   return {cycles, limited(cycles + machine.dma.onchipLatency), 0,
           machine.dma.setupCycles};
+}
+
+Timing machine::tileOpen(const Description &machine, uint64_t mostBytes) {
+  const uint64_t cycles =
+      limited(machine.dma.setupCycles +
+              std::max<uint64_t>(portCycles(machine, mostBytes), 1));
+  return {cycles, cycles, 0, machine.dma.setupCycles};
+}
+
+Timing machine::tileKeep(const Description &machine, Timing drain,
+                         uint64_t mostBytes) {
+  const uint64_t after = drain.complete - drain.issue;
+  drain.issue = std::max(drain.issue, portCycles(machine, mostBytes));
+  drain.complete = limited(drain.issue + after);
+  return drain;
 }
 
 TileStep machine::tileStep(const Description &machine, uint64_t lanes,

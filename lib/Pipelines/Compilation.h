@@ -98,6 +98,7 @@ private:
   llvm::Expected<Tried> tryRows(ClusterChoice &choice);
   llvm::Expected<Tried> tryLayouts(ClusterChoice &choice);
   llvm::Expected<Tried> tryPools(ClusterChoice &choice);
+  llvm::Expected<Tried> tryKept(ClusterChoice &choice);
   llvm::Error bindCommon();
   llvm::Expected<bool> measureChoices();
   void finishWith(CompileResult best, double binding);
@@ -158,7 +159,9 @@ private:
       options.poolDrain == "auto" && options.comparedWork > 0
           ? "eager"
           : options.poolDrain;
-  std::string poolReason;  ///< that mode off gives
+  std::string poolReason;                 ///< that mode off gives
+  std::string keep = options.sparse.keep; ///< of keep-maps
+  std::string keepReason;                 ///< that mode off gives
   bool banksApart = false; ///< results lie in other banks than operands
   records::DecisionAttr banksDecision;       ///< why, once it was compared
   records::DecisionAttr comparisonsDecision; ///< what was not compared

@@ -449,6 +449,8 @@ llvm::Error Compilation::runPhase(Phase phase) {
     setProfile();
     if (llvm::Error error = runPasses(phase, [&](OpPassManager &manager) {
           manager.addPass(npu::createPlanMemory());
+          manager.addPass(
+              npu::createKeepMaps({keep, keepReason, options.sparse.copies}));
           manager.addPass(npu::createDescribeClusters());
           manager.addPass(npu::createChooseMapForm({options.mapCompression}));
         }))

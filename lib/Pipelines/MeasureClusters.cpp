@@ -98,13 +98,23 @@ bool hasPoolsInDrains(llvm::StringRef decisions) {
   });
 }
 
+bool hasKeptMaps(llvm::StringRef decisions) {
+  const llvm::json::Value all = llvm::cantFail(llvm::json::parse(decisions));
+  return llvm::any_of(*all.getAsArray(), [](const llvm::json::Value &value) {
+    const llvm::json::Object *operand =
+        value.getAsObject()->getObject("operand");
+    return operand && operand->getString("choice") == "kept";
+  });
+}
+
 std::string giveReason(llvm::StringRef decisions, llvm::StringRef placeholder,
                        llvm::StringRef reason) {
   llvm::json::Value all = llvm::cantFail(llvm::json::parse(decisions));
   for (llvm::json::Value &value : *all.getAsArray()) {
     llvm::json::Object &entry = *value.getAsObject();
-    if (entry.getString("reason") == placeholder)
-      entry["reason"] = reason;
+    for (llvm::json::Object *of : {&entry, entry.getObject("operand")})
+      if (of && of->getString("reason") == placeholder)
+        (*of)["reason"] = reason;
   }
   return llvm::formatv("{0}", all);
 }

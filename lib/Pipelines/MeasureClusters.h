@@ -55,6 +55,14 @@ bool hasRowsApart(llvm::StringRef decisions);
 /// True if \p decisions, JSON, have a pool that drains PSUM.
 bool hasPoolsInDrains(llvm::StringRef decisions);
 
+/// Stands for the outcome in decisions while a network is compared without maps
+/// that stay in the sparse cluster.
+inline constexpr llvm::StringLiteral kKeptComparedReason =
+    "the network is compared without kept maps";
+
+/// True if a decision keeps a map in the sparse cluster.
+bool hasKeptMaps(llvm::StringRef decisions);
+
 /// True if \p decisions, JSON, have a feature map that spread-maps keeps on
 /// chip instead of DRAM.
 bool keepsLargeMaps(llvm::StringRef decisions);

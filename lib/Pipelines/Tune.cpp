@@ -34,6 +34,7 @@ static constexpr llvm::StringLiteral kMapsCompared =
                                      kPlainRowsCompared =
                                          "operands of convolutions as they lie",
                                      kPoolsCompared = "pools of stored maps",
+                                     kKeptCompared = "maps that are loaded",
                                      kBanksCompared = "results in other banks",
                                      kScatterCompared = "no scatter mode",
                                      kArrayCompared = "no sparse cluster";
@@ -219,6 +220,8 @@ llvm::Expected<Tried> Compilation::runTrial(const ClusterChoice &choice,
   other.keepLarge = keepLarge;
   other.poolDrain = poolDrain;
   other.poolReason = poolReason;
+  other.keep = keep;
+  other.keepReason = keepReason;
   other.banksApart = banksApart;
   other.banksDecision = banksDecision;
   other.result.module = module.clone();
@@ -376,6 +379,43 @@ llvm::Expected<Tried> Compilation::tryPools(ClusterChoice &choice) {
   return best;
 }
 
+/// tryPools() with maps that stay in the sparse cluster, or with none,
+/// whichever takes fewer cycles: what loads would hide is seen in the whole
+/// network only.
+llvm::Expected<Tried> Compilation::tryKept(ClusterChoice &choice) {
+  auto kept = tryPools(choice);
+  if (!kept || keep != "auto" || !hasKeptMaps(kept->result.decisionsJson) ||
+      !budget->allows(kKeptCompared))
+    return kept;
+  keep = "off";
+  keepReason = kKeptComparedReason.str();
+  auto loaded = tryClusters(choice);
+  keep = "auto";
+  keepReason.clear();
+  if (!loaded) {
+    budget->wasGivenUp(kKeptCompared);
+    llvm::consumeError(loaded.takeError());
+    return kept;
+  }
+  auto with = kept->cycles(*budget, options.sparse.sample);
+  if (!with)
+    return with.takeError();
+  auto without = loaded->cycles(*budget, options.sparse.sample);
+  if (!without)
+    return without.takeError();
+  if ((*with)->total <= (*without)->total)
+    return kept;
+  keep = "off";
+  keepReason = llvm::formatv("the whole network takes {0} cycles with kept "
+                             "maps, {1} without",
+                             (*with)->total, (*without)->total);
+  CompileResult &result = loaded->result;
+  result.decisionsJson =
+      giveReason(result.decisionsJson, kKeptComparedReason, keepReason);
+  result.program->decisionsJson = result.decisionsJson;
+  return loaded;
+}
+
 /// The comparison of two placements of results, for reports.
 static records::DecisionAttr banksDecisionFor(MLIRContext *context,
                                               uint64_t apart, uint64_t low) {
@@ -436,7 +476,7 @@ llvm::Expected<Tried> Compilation::tryBanks(const ClusterChoice &choice,
 /// The predicted choice of clusters, in the layout and the banks that take
 /// fewest cycles.
 llvm::Expected<Tried> Compilation::tryFirst(ClusterChoice &choice) {
-  auto tried = tryPools(choice);
+  auto tried = tryKept(choice);
   if (!tried)
     return tried;
   return tryBanks(choice, std::move(*tried));

@@ -293,6 +293,10 @@ Timing tileDrain(const Description &machine, uint64_t columns, uint64_t results,
 /// fmuWriteBytes per cycle.
 Timing tileLoad(const Description &machine, uint64_t bytes, uint64_t runs,
                 uint64_t mostBytes);
+/// dma.tile with `drained`: zeros, \p mostBytes of them to one unit.
+Timing tileOpen(const Description &machine, uint64_t mostBytes);
+/// act.drain with `kept`: \p drain writes \p mostBytes to one unit.
+Timing tileKeep(const Description &machine, Timing drain, uint64_t mostBytes);
 
 /// How a unit takes the coefficients of a run.
 struct TileStep {

@@ -44,6 +44,10 @@ struct SparseOptions {
   std::string bias = "drain";
   /// auto, off or always: groups of units hand tiles on
   std::string bind = "auto";
+  /// auto, off or always: results stay in the units for the next layer
+  std::string keep = "auto";
+  /// all, or needed: kept results that the state buffer has a copy of
+  std::string copies = "all";
   /// remove, or keep: channels that no result needs
   std::string deadChannels = "remove";
   std::string variant = "D"; ///< unit that scatters: A, B, C or D

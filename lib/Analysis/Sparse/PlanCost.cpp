@@ -345,7 +345,7 @@ void PlanCost::addWave(const ColumnWave &wave, const WaveChunks &chunks,
     if (turn > 0)
       own.run = routes.runCycles(machine, own.run, turn,
                                  elements * chunk.count * problem.elementBytes);
-    else
+    else if (!problem.kept)
       addLoads(wave, chunk, turns, own);
     cost.steps += turn == 0;
     if (problem.biasInSums && cost.chunks.empty())
@@ -466,7 +466,10 @@ bool PlanCost::mayKeepTiles() const {
         2 * rounds > static_cast<int64_t>(machine.sparse.tileTables))
       return false;
   }
-  return bytes <= room / kKeptShare && problem.groups == 1;
+  // Of tiles that pass once, streams need not stay.
+  const bool streamsFit =
+      bytes <= room / kKeptShare || (problem.kept && rounds == 1);
+  return streamsFit && problem.groups == 1;
 }
 
 /// The machine cuts the tiles of a round where it has no table of them: before

@@ -350,7 +350,8 @@ private:
     for (plan.cellBlock /= 2; isCellPlane(plan.cellBlock, machine);
          plan.cellBlock /= 2) {
       PlanCost cost(problem, plan, grouping, sums, scatter, machine);
-      if (cost.loadSteps() > static_cast<int64_t>(machine.sparse.fmuSets) ||
+      if (problem.kept ||
+          cost.loadSteps() > static_cast<int64_t>(machine.sparse.fmuSets) ||
           !cost.simulate(/*alone=*/false, limit))
         continue;
       keep(plan, cost.cycles());
@@ -374,6 +375,23 @@ private:
                problem.recordRoom;
   }
 
+  /// True if a plan leaves the buffer sets alone in which results stay: those
+  /// of the layer before come whole, its own go where it loads nothing.
+  bool keepsSets(const TilePlan &plan, const PlanCost &cost) const {
+    if (!problem.kept && !problem.leaves)
+      return true;
+    if (plan.disjoint || plan.cutAtRunTime)
+      return false;
+    if (problem.kept)
+      return plan.turns == 1 && cost.loadSteps() == 1 &&
+             plan.rounds(problem, unitsOf(plan)) == 1 &&
+             // Without coefficients nothing reads the tiles.
+             llvm::is_contained(plan.tilesOutside ? grouping.liveAnywhere
+                                                  : grouping.live.front(),
+                                true);
+    return cost.loadSteps() < static_cast<int64_t>(machine.sparse.fmuSets);
+  }
+
   void tryPlan(const TilePlan &plan) {
     // Tiles that stay are all in one buffer set; taps along a depth load theirs
     // one after the other.
@@ -387,6 +405,8 @@ private:
           !holdsRecords(wave))
         return;
     PlanCost cost(problem, plan, grouping, sums, scatter, machine);
+    if (!keepsSets(plan, cost))
+      return;
     // Plans are tried from whole rows to narrow tiles, and only the first rows
     // of a feature map have to be there for the former to start: what is no
     // clear gain is none.

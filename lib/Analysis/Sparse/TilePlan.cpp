@@ -3,8 +3,8 @@
 // The geometry of a tile plan: columns, waves, chunks, and the problem that an
 // operation poses. TileCost.cpp chooses among plans.
 
-#include "ashlar/Analysis/Sparse/TilePlan.h"
 #include "ChannelCounts.h"
+#include "ashlar/Analysis/Sparse/KeptMaps.h"
 
 #include "ashlar/Analysis/Cost/DenseCycles.h"
 #include "ashlar/Analysis/Layout/StorageType.h"
@@ -283,6 +283,8 @@ TileProblem tileProblem(Operation *op, const WeightPattern &weights,
   auto cluster = dyn_cast<npu::TcuConvOp>(op);
   problem.issuesZeros = issuesZeros || (cluster && cluster.getIssueZeros());
   problem.biasInSums = cluster && cluster.getBiasInSums();
+  problem.kept = cluster && cluster.getKeptAttr();
+  problem.leaves = cluster && keptReader(op);
   if (cluster && npu::tilingOf(op))
     problem.recordRoom = recordRoom(op, machine);
   problem.handOver =
@@ -412,7 +414,7 @@ std::vector<Chunk> chunksOf(const TileProblem &problem, const ColumnWave &wave,
   auto end = static_cast<int64_t>(live.size());
   int64_t first = 0;
   std::vector<Chunk> chunks;
-  if (wave.crosses) {
+  if (wave.crosses || problem.kept) {
     if (llvm::is_contained(live, true))
       chunks.push_back({0, end});
     return chunks;

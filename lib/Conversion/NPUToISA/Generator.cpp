@@ -14,6 +14,7 @@
 #include "ashlar/Analysis/Layout/MoveView.h"
 #include "ashlar/Analysis/Layout/ResidentConstants.h"
 #include "ashlar/Analysis/Module/NodeNames.h"
+#include "ashlar/Analysis/Sparse/KeptMaps.h"
 #include "ashlar/Support/Budget.h"
 #include "ashlar/Support/Error.h"
 #include "ashlar/Support/Half.h"
@@ -412,6 +413,8 @@ llvm::Error Generator::emitNode(size_t index) {
   if (llvm::Error error = emitOperation(op))
     return error;
   Value result = op->getResult(0);
+  if (analysis::isUnstored(op))
+    return llvm::Error::success();
   completions.push_back({result, allocations[result], scales.of(result),
                          builder.entries.size() - 1});
   return llvm::Error::success();

@@ -75,6 +75,7 @@ struct TileState {
   unsigned set = 0;   ///< of the feature-map units
   unsigned table = 0; ///< first unused tile table
   unsigned sums = 0;  ///< half of the accumulators
+  unsigned kept = 0;  ///< set with the operand of a convolution that is kept
 };
 
 /// Banks of PSUM, which the products and transposes of a program take in turn:

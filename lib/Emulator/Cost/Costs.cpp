@@ -4,7 +4,6 @@
 
 #include "Costs.h"
 #include "../State/TensorView.h"
-#include "../State/Tiles.h"
 #include "ashlar/Isa/ElementBytes.h"
 #include "ashlar/Machine/Dram.h"
 #include "ashlar/Machine/PutCycles.h"
@@ -211,6 +210,21 @@ Cost emulator::tileLoadCost(const machine::Description &machine,
   Cost cost = withWork(
       machine::tileLoad(machine, traffic.bytes, traffic.runs, traffic.most),
       traffic.bytes);
+  cost.fmuBytes = traffic.written;
+  return cost;
+}
+
+Cost emulator::tileOpenCost(const machine::Description &machine,
+                            const KeptTiles &kept) {
+  const KeptTraffic traffic = openedTraffic(kept);
+  Cost cost = withWork(machine::tileOpen(machine, traffic.most), 0);
+  cost.fmuBytes = traffic.written;
+  return cost;
+}
+
+Cost emulator::keptCost(const machine::Description &machine, Cost cost,
+                        const KeptTraffic &traffic) {
+  cost.timing = machine::tileKeep(machine, cost.timing, traffic.most);
   cost.fmuBytes = traffic.written;
   return cost;
 }

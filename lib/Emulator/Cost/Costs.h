@@ -5,6 +5,7 @@
 #ifndef ASHLAR_LIB_EMULATOR_COST_COSTS_H
 #define ASHLAR_LIB_EMULATOR_COST_COSTS_H
 
+#include "../State/KeptTiles.h"
 #include "ashlar/Energy/Counter.h"
 #include "ashlar/Isa/Instruction.h"
 #include "ashlar/Machine/Cycles.h"
@@ -49,7 +50,8 @@ struct Cost {
     cost.runs += runs;
     return cost;
   }
-  /// Bytes that dma.tile writes to or tcc.run reads of feature-map memories.
+  /// Bytes that dma.tile and drains write to or tcc.run reads of feature-map
+  /// memories.
   uint64_t fmuBytes = 0;
   uint64_t streamBytes = 0; ///< Of weight memory that tcc.run reads.
   uint64_t weightBits = 0;  ///< Of its coefficients.
@@ -83,6 +85,8 @@ uint64_t rowGroups(const machine::Description &machine,
 /// Cost of a load of \p traffic into the feature-map units.
 Cost tileLoadCost(const machine::Description &machine,
                   const TileTraffic &traffic);
+/// Cost of opening tiles for drains.
+Cost tileOpenCost(const machine::Description &machine, const KeptTiles &kept);
 /// The class of a function; one that the table does not know would be the most
 /// expensive.
 machine::VecCost functionCost(isa::Function function);
@@ -90,6 +94,9 @@ machine::VecCost functionCost(isa::Function function);
 /// each column.
 Cost tileDrainCost(const machine::Description &machine, const isa::ActDrain &op,
                    uint64_t results);
+/// \p cost of a drain with what it writes to tiles that were opened.
+Cost keptCost(const machine::Description &machine, Cost cost,
+              const KeptTraffic &traffic);
 
 /// The cost of a host.nms that takes \p steps.
 Cost nmsCost(const machine::Description &machine, const isa::HostNms &op,

@@ -125,6 +125,24 @@ static std::string checkMap(Engine &engine, const isa::ActDrain &op) {
   return "";
 }
 
+/// The results of one tile, which the cluster may keep.
+static void drainTile(Engine &engine, const isa::ActDrain &op,
+                      const TileEntry &tile, llvm::ArrayRef<uint64_t> sources) {
+  isa::ActDrain part = unitDrain(op, tile);
+  part.dstXrClear = false;
+  if (op.unstored) {
+    const auto bytes =
+        static_cast<int32_t>(storedBytes(op.dstType, op.dstMantissa));
+    part.dstOffset = static_cast<uint32_t>(engine.memory.stage());
+    part.dstStride2 = bytes;
+    part.dstStride1 = bytes * static_cast<int32_t>(tile.cols);
+    part.dstStride0 = part.dstStride1 * static_cast<int32_t>(tile.rows);
+  }
+  drainOnce(engine, part, sources);
+  if (op.kept)
+    engine.keepResults(part, tile.box());
+}
+
 /// A drain of the sparse cluster.
 static void drainUnits(Engine &engine, const isa::ActDrain &op) {
   engine.reject(checkMap(engine, op));
@@ -152,9 +170,7 @@ static void drainUnits(Engine &engine, const isa::ActDrain &op) {
   for (size_t i = 0; i < units.front().size(); ++i) {
     for (auto [source, group] : llvm::zip(sources, units))
       source = group[i];
-    isa::ActDrain part = unitDrain(op, table[sources.front()]);
-    part.dstXrClear = false;
-    drainOnce(engine, part, sources);
+    drainTile(engine, op, table[sources.front()], sources);
   }
 }
 

@@ -8,9 +8,9 @@
 #define ASHLAR_LIB_EMULATOR_EXECUTE_ENGINE_H
 
 #include "../Cost/Costs.h"
+#include "../State/KeptTiles.h"
 #include "../State/Memory.h"
 #include "../State/TensorView.h"
-#include "../State/Tiles.h"
 #include "MatmulBatch.h"
 #include "OperandReuse.h"
 #include "TapProgram.h"
@@ -92,6 +92,7 @@ struct Engine {
   std::vector<numerics::Statistics> statistics;
   std::vector<TileTable> tables;  ///< Of the sparse cluster.
   std::vector<bool> cutTables;    ///< Those that this run has cut.
+  std::vector<KeptTiles> kept;    ///< By buffer set: what drains fill.
   std::vector<uint32_t> nonZeros; ///< Counters.
   SparseObserver *observer = nullptr;
   /// What instructions took whose time the data of this run decides.
@@ -209,6 +210,9 @@ struct Engine {
   void execute(const isa::TccBind &op);
   /// Counts the non-zeros that a drain has stored.
   void countDrained(const isa::ActDrain &op);
+  /// Writes the results of one tile, which lie at the destination of \p op, to
+  /// the tiles that were opened for them.
+  void keepResults(const isa::ActDrain &op, const isa::MapBox &tile);
   /// Time and addresses of a dma.gather whose rows lie \p rows bytes from where
   /// index 0 is.
   void measureRows(const isa::DmaGather &op, llvm::ArrayRef<int64_t> rows);

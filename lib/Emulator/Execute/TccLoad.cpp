@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// dma.tile: input boxes of tiles into the feature-map units, phase by phase.
+// dma.tile: input boxes of tiles into the feature-map units, phase by phase;
+// and results that drains write to such tiles.
 
 #include "Engine.h"
 #include "ShortCopy.h"
 #include "TensorRows.h"
 #include "ashlar/Isa/Tiles.h"
 #include "llvm/ADT/SmallVector.h"
+#include <array>
 #include <cstring>
 #include <optional>
 
@@ -29,8 +31,8 @@ struct Source {
 class UnitLoad {
 public:
   UnitLoad(const isa::DmaTile &op, const TileEntry &entry)
-      : op(op), entry(entry), geometry(isa::geometryOf(op)), y1(op.inH),
-        x1(op.inW), step(int64_t(op.srcStrideW) * op.sW) {
+      : op(op), entry(entry), geometry(isa::geometryOf(op)), n1(op.inN),
+        y1(op.inH), x1(op.inW), step(int64_t(op.srcStrideW) * op.sW) {
     if (entry.operand.partial) {
       y0 = entry.operand.y;
       x0 = entry.operand.x;
@@ -39,8 +41,20 @@ public:
     }
     plan();
   }
+  /// Of a part of the operand, which begins at the source; all else in the slot
+  /// stays as it is.
+  UnitLoad(const isa::DmaTile &op, const TileEntry &entry,
+           const isa::MapBox &part)
+      : op(op), entry(entry), geometry(isa::geometryOf(op)), n0(part.n),
+        n1(part.n + part.images), y0(part.y), x0(part.x),
+        y1(part.y + part.rows), x1(part.x + part.cols),
+        step(int64_t(op.srcStrideW) * op.sW), from{part.n, part.y, part.x},
+        adds(true) {
+    plan();
+  }
 
   void run(const numerics::KernelTable &kernels, const Source &source) const;
+  bool empty() const { return runs.empty(); }
 
 private:
   /// `count` pixels, `step` bytes apart, to elements from `to` on.
@@ -53,15 +67,17 @@ private:
     uint64_t to, count;
   };
   void plan();
-  void planRow(std::optional<int64_t> from, uint64_t to);
+  void planRow(std::optional<int64_t> row, uint64_t to);
   void addGap(uint64_t to, uint64_t count);
 
   const isa::DmaTile &op;
   const TileEntry &entry;
   const machine::TileGeometry geometry;
   /// What the unit may hold: the feature map, or its part of it.
-  int64_t y0 = 0, x0 = 0, y1, x1;
+  int64_t n0 = 0, n1, y0 = 0, x0 = 0, y1, x1;
   const int64_t step;
+  const std::array<int64_t, 3> from{0, 0, 0}; ///< The pixel at the source.
+  const bool adds = false;                    ///< To what is in the slot.
   llvm::SmallVector<Run, 32> runs;
   llvm::SmallVector<Gap, 64> gaps; ///< Before the runs.
   bool clearsSlot = false;         ///< One gap is the whole slot.
@@ -83,7 +99,7 @@ static std::pair<uint64_t, uint64_t> insideOf(int64_t start, int64_t stride,
 }
 
 void UnitLoad::addGap(uint64_t to, uint64_t count) {
-  if (count == 0 || clearsSlot)
+  if (count == 0 || clearsSlot || adds)
     return;
   if (!gaps.empty() && gaps.back().to + gaps.back().count == to)
     gaps.back().count += count;
@@ -91,20 +107,21 @@ void UnitLoad::addGap(uint64_t to, uint64_t count) {
     gaps.push_back({to, count});
 }
 
-/// All column phases of one row; without \p from, one outside the image.
-void UnitLoad::planRow(std::optional<int64_t> from, uint64_t to) {
+/// All column phases of one row; without \p row, one outside the image.
+void UnitLoad::planRow(std::optional<int64_t> row, uint64_t to) {
   for (size_t p = 0; p < geometry.w.phases.size(); ++p) {
     const uint64_t count = entry.cols + geometry.w.phases[p].halo;
     const uint64_t out = to + geometry.w.base(p, op.tileW);
     const int64_t start = geometry.w.source(p, 0, entry.x, op.pW);
     auto [first, last] = insideOf(start - x0, op.sW, x1 - x0, count);
-    if (!from)
+    if (!row)
       first = last = count;
     addGap(out, first);
     if (first != last)
-      runs.push_back({*from + (start + static_cast<int64_t>(first * op.sW)) *
-                                  op.srcStrideW,
-                      out + first, last - first});
+      runs.push_back(
+          {*row + (start + static_cast<int64_t>(first * op.sW) - from[2]) *
+                      op.srcStrideW,
+           out + first, last - first});
     addGap(out + last, count - last);
   }
 }
@@ -122,11 +139,12 @@ void UnitLoad::plan() {
       for (uint64_t r = 0; r < entry.rows + geometry.h.phases[p].halo; ++r) {
         const int64_t y = geometry.h.source(p, r, entry.y, op.pH);
         const uint64_t line = n * height + geometry.h.base(p, op.tileH) + r;
-        std::optional<int64_t> from;
-        if (y >= y0 && y < y1)
-          from = static_cast<int64_t>(entry.n + n) * op.srcStrideN +
-                 y * op.srcStrideH;
-        planRow(from, line * width);
+        const auto image = static_cast<int64_t>(entry.n + n);
+        std::optional<int64_t> row;
+        if (image >= n0 && image < n1 && y >= y0 && y < y1)
+          row =
+              (image - from[0]) * op.srcStrideN + (y - from[1]) * op.srcStrideH;
+        planRow(row, line * width);
       }
 }
 
@@ -194,8 +212,84 @@ static void loadUnit(Engine &engine, const isa::DmaTile &op, uint64_t unit,
   }
 }
 
+/// Opens the tiles of one unit for drains: zeros, which pixels will overwrite.
+static void openUnit(Engine &engine, const isa::DmaTile &op, uint64_t unit,
+                     const TileEntry &entry) {
+  const Memory &memory = engine.memory;
+  const uint64_t target = entry.memoryOf(unit);
+  const uint64_t elements = isa::geometryOf(op).slotElements();
+  std::memset(memory.fmu(target, op.set, op.mantissas), 0,
+              op.channels * elements * storedBytes(op.type, op.mantissa));
+  if (const uint64_t planes = loadedPlanes(op))
+    std::memset(memory.fmu(target, op.set, op.exponents), 0x80,
+                planes * elements);
+}
+
+/// The channels of a drain that a unit holds, from its result, of which
+/// \p source says where the tile's first pixel is.
+static void keepInUnit(Engine &engine, const isa::DmaTile &source,
+                       const isa::ActDrain &op, const isa::MapBox &tile,
+                       uint64_t unit, const TileEntry &entry) {
+  const Memory &memory = engine.memory;
+  const KeptTiles &kept = engine.kept[op.set];
+  const auto [first, count] = kept.slotsOf(entry, op.slot, op.cols);
+  const machine::TileGeometry geometry = isa::geometryOf(source);
+  const uint64_t pixels = keptElements(source, geometry, entry, tile);
+  if (count == 0 || pixels == 0)
+    return;
+  const UnitLoad load(source, entry, tile);
+  const uint64_t target = entry.memoryOf(unit);
+  const uint64_t elements = geometry.slotElements();
+  const uint64_t bytes = storedBytes(source.type, source.mantissa);
+  const uint64_t lane =
+      uint64_t(entry.group) * source.groupStep + first - op.slot;
+  for (uint64_t i = 0; i < count; ++i) {
+    const uint64_t slot = first + i, partition = source.part + lane + i;
+    const uint64_t place = source.mantissas + slot * elements * bytes;
+    load.run(*engine.kernels, {memory.sb(partition, source.offset),
+                               memory.fmu(target, op.set, place), bytes, 0});
+    if (engine.observer)
+      engine.observer->tileWrite({engine.current, static_cast<uint32_t>(target),
+                                  op.set, place, place + elements * bytes,
+                                  op.slot + lane + i, pixels});
+    if (source.block == 0 || slot % source.block != 0)
+      continue;
+    load.run(*engine.kernels,
+             {reinterpret_cast<const uint8_t *>(
+                  memory.cell(partition, source.offset)),
+              memory.fmu(target, op.set,
+                         source.exponents + slot / source.block * elements),
+              1, 0x80});
+  }
+}
+
+void Engine::keepResults(const isa::ActDrain &op, const isa::MapBox &tile) {
+  const KeptTiles &opened = kept[op.set];
+  isa::DmaTile source = opened.op;
+  source.part = op.dstPart;
+  source.offset = op.dstOffset;
+  source.srcStrideN = op.dstStride0;
+  source.srcStrideH = op.dstStride1;
+  source.srcStrideW = op.dstStride2;
+  const uint64_t work = static_cast<uint64_t>(tile.images * tile.rows) *
+                        static_cast<uint64_t>(tile.cols) * op.cols;
+  split(opened.tiles.size(), observer ? 0 : work,
+        [&](uint64_t begin, uint64_t end) {
+          for (uint64_t unit = begin; unit < end; ++unit)
+            if (!opened.tiles[unit].idle())
+              keepInUnit(*this, source, op, tile, unit, opened.tiles[unit]);
+        });
+}
+
 void Engine::execute(const isa::DmaTile &op) {
   const TileTable &table = tables[op.table];
+  if (op.drained) {
+    kept[op.set] = {op, table};
+    for (uint64_t unit = 0; unit < table.size(); ++unit)
+      if (!table[unit].idle())
+        openUnit(*this, op, unit, table[unit]);
+    return;
+  }
   if (cutTables[op.table])
     measured[current] = tileLoadCost(*machine, loadedTiles(op, table));
   const uint64_t work =

@@ -76,8 +76,13 @@ Result emulator::checkCluster(const isa::DmaTile &op,
     return finding;
   const uint64_t channels =
       op.channels + uint64_t(op.groups - 1) * op.groupStep;
-  if (Result finding =
-          checkChannels("the source", op.part, channels, false, machine))
+  if (op.drained &&
+      (op.part != 0 || op.offset != 0 || op.srcStrideN != 0 ||
+       op.srcStrideH != 0 || op.srcStrideW != 0 || op.srcTileStride != 0))
+    return bad("a source of tiles that drains fill");
+  if (Result finding = op.drained ? Result()
+                                  : checkChannels("the source", op.part,
+                                                  channels, false, machine))
     return finding;
   if (!isa::isBlock(op.type))
     return std::nullopt;
@@ -192,6 +197,36 @@ Result emulator::checkCluster(const isa::TccBind &op,
   return std::nullopt;
 }
 
+/// Results that stay in the feature-map units.
+static Result checkKept(const isa::ActDrain &op, const Description &machine) {
+  if (!op.kept) {
+    if (op.unstored || op.set != 0 || op.slot != 0)
+      return bad(
+          "unstored {}, set {} and slot {} of a drain that keeps nothing",
+          op.unstored, op.set, op.slot);
+    return std::nullopt;
+  }
+  if (!op.fromTcu)
+    return bad("a drain of PSUM keeps results in the sparse cluster");
+  if (op.set >= machine.sparse.fmuSets)
+    return outside("set {}, the machine has {}", op.set,
+                   machine.sparse.fmuSets);
+  if (!isa::isBlock(op.dstType) && !countable(op.dstType))
+    return bad("results of type {} are kept, expected bfp or integers of 8 or "
+               "16 bits",
+               isa::name(op.dstType).str());
+  if (op.dstOrientation != isa::Orientation::P)
+    return bad("blocks along the free axis are kept");
+  if (!op.unstored)
+    return std::nullopt;
+  if (op.dstPart != 0 || op.dstOffset != 0 || op.dstStride0 != 0 ||
+      op.dstStride1 != 0 || op.dstStride2 != 0)
+    return bad("a place in SB for results that are not stored");
+  if (op.counted)
+    return bad("non-zeros of results that are not stored");
+  return std::nullopt;
+}
+
 /// Counting of non-zero results.
 static Result checkCounted(const isa::ActDrain &op) {
   if (!op.counted) {
@@ -235,6 +270,8 @@ static Result checkResultGroups(const isa::ActDrain &op) {
 Result emulator::checkCluster(const isa::ActDrain &op,
                               const Description &machine) {
   if (Result finding = checkCounted(op))
+    return finding;
+  if (Result finding = checkKept(op, machine))
     return finding;
   if (!op.fromTcu) {
     if (op.table != 0 || op.regionStride != 0 || op.group != 0 || op.mapped)

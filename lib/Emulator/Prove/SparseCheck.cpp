@@ -22,7 +22,7 @@ SparseChecker::SparseChecker(const machine::Description &machine,
       weights(machine.sparse.wmBytes), isKnown(machine.sparse.wmBytes),
       tables(machine.sparse.tileTables), contents(machine.sparse.tileTables),
       held(machine.sparse.tileTables), sets(machine.sparse.fmuSets),
-      sums(machine.sparse.accumulatorEntries),
+      opened(machine.sparse.fmuSets), sums(machine.sparse.accumulatorEntries),
       counted(machine.sparse.countEntries) {}
 
 std::optional<Finding> SparseChecker::step(const isa::Instruction &inst,
@@ -162,13 +162,16 @@ SparseChecker::Result SparseChecker::visit(const isa::DmaTile &op,
                      fmt::format("a tile of images [{}..{}), the source has {}",
                                  entry.n, entry.n + entry.images, op.inN),
                      "tiles", op.table};
+  if (op.drained)
+    if (Result finding = checkOpened(op, *table))
+      return finding;
   llvm::erase_if(accesses, [](const Access &access) {
     return access.space == Space::Sb || access.space == Space::Xm;
   });
   const TileTable &places = table->places;
   if (!work.spend(places.size() * places.size() * 4 + 8 * sets[op.set].size()))
     return std::nullopt;
-  for (size_t unit = 0; unit < places.size(); ++unit) {
+  for (size_t unit = 0; unit < places.size() && !op.drained; ++unit) {
     const TileEntry &entry = places[unit];
     auto before = llvm::ArrayRef(places).take_front(unit);
     if (entry.idle() || llvm::any_of(before, [&](const TileEntry &other) {
@@ -184,7 +187,8 @@ SparseChecker::Result SparseChecker::visit(const isa::DmaTile &op,
   }
   const machine::TileGeometry geometry = isa::geometryOf(op);
   Load load{op, held[op.table],
-            geometry.slotElements() * storedBytes(op.type, op.mantissa), 0};
+            geometry.slotElements() * storedBytes(op.type, op.mantissa), 0,
+            nullptr};
   load.end = op.mantissas + op.channels * load.slotBytes;
   llvm::erase_if(sets[op.set], [&](const Load &old) {
     // Bytes that are written anew no longer belong to an older load.
@@ -201,8 +205,55 @@ SparseChecker::Result SparseChecker::visit(const isa::DmaTile &op,
              meets(old.op.exponents, old.op.exponents + cells);
     });
   });
-  sets[op.set].push_back(load);
-  cost = tileLoadCost(machine, loadedTiles(op, table->units));
+  if (op.drained) {
+    opened[op.set] = std::make_shared<KeptPixels>(op, table->units);
+    load.kept = opened[op.set];
+    cost = tileOpenCost(machine, load.kept->tiles());
+  } else {
+    cost = tileLoadCost(machine, loadedTiles(op, table->units));
+  }
+  sets[op.set].push_back(std::move(load));
+  return std::nullopt;
+}
+
+SparseChecker::Result SparseChecker::checkOpened(const isa::DmaTile &op,
+                                                 const Table &table) const {
+  if (!table.cut && !table.partial)
+    return std::nullopt;
+  return Finding{FaultKind::BadField,
+                 fmt::format("drains fill tiles of table {}, which are {}",
+                             op.table,
+                             table.partial ? "parts of the operand"
+                                           : "cut as the program runs"),
+                 "tiles", op.table};
+}
+
+SparseChecker::Result SparseChecker::keepResults(const isa::ActDrain &op,
+                                                 const Table &table,
+                                                 Cost &cost) {
+  auto bad = [&](std::string what) {
+    return Finding{FaultKind::BadField, std::move(what), "tiles", op.table};
+  };
+  if (table.cut || table.partial)
+    return bad(fmt::format(
+        "results of table {} are kept, whose tiles are {}", op.table,
+        table.partial ? "parts of the operand" : "cut as the program runs"));
+  const std::shared_ptr<KeptPixels> &kept = opened[op.set];
+  if (!kept || llvm::none_of(sets[op.set], [&](const Load &load) {
+        return load.kept == kept;
+      }))
+    return bad(fmt::format("no tiles of set {} are open for drains", op.set));
+  const auto boxes = drainedBoxes(op, table.units);
+  for (const isa::MapBox &box : boxes)
+    if (static_cast<uint64_t>(box.images * box.rows * box.cols) >
+        machine.sparse.accumulatorEntries)
+      return bad(fmt::format("a tile of {}x{}x{} results, a unit has {} "
+                             "accumulators",
+                             box.images, box.rows, box.cols,
+                             machine.sparse.accumulatorEntries));
+  if (Result finding = kept->add(op, boxes, work))
+    return finding;
+  cost = keptCost(machine, cost, keptTraffic(kept->tiles(), op, boxes));
   return std::nullopt;
 }
 
@@ -367,5 +418,5 @@ SparseChecker::Result SparseChecker::visit(const isa::ActDrain &op,
     return finding;
   drainAccesses(op, *table, accesses);
   cost = tileDrainCost(machine, op, drainSteps(op, *table));
-  return std::nullopt;
+  return op.kept ? keepResults(op, *table, *cost) : std::nullopt;
 }

@@ -16,6 +16,7 @@
 #include "../Execute/TapProgram.h"
 #include "../State/Tiles.h"
 #include "Checks.h"
+#include "Cluster/KeptPixels.h"
 #include "FollowedStreams.h"
 #include "ashlar/Container/Container.h"
 #include "ashlar/Isa/CoefficientStream.h"
@@ -24,6 +25,7 @@
 #include "llvm/ADT/StringMap.h"
 #include <cstdint>
 #include <fmt/format.h>
+#include <memory>
 #include <optional>
 #include <vector>
 
@@ -69,7 +71,8 @@ private:
     isa::DmaTile op;
     uint32_t held = 0; ///< Number of the tiles in the memories.
     uint64_t slotBytes = 0;
-    uint64_t end = 0; ///< After the last slot.
+    uint64_t end = 0;                 ///< After the last slot.
+    std::shared_ptr<KeptPixels> kept; ///< Of drains, with `drained`.
   };
 
   /// State of an accumulator entry, the same in all units.
@@ -152,6 +155,10 @@ private:
   static uint64_t drainSteps(const isa::ActDrain &op, const Table &table);
   void drainAccesses(const isa::ActDrain &op, const Table &table,
                      Accesses &accesses) const;
+  /// What the opening of tiles for drains has to be.
+  Result checkOpened(const isa::DmaTile &op, const Table &table) const;
+  /// Follows the results of a drain into the tiles that were opened for them.
+  Result keepResults(const isa::ActDrain &op, const Table &table, Cost &cost);
   llvm::ArrayRef<uint8_t> knownWeights(uint64_t begin, uint64_t bytes) const;
 
   const machine::Description &machine;
@@ -171,6 +178,8 @@ private:
   llvm::StringMap<uint32_t> numbers;
   uint32_t numContents = 0;
   std::vector<std::vector<Load>> sets;
+  /// By set: what the last dma.tile with `drained` has opened.
+  std::vector<std::shared_ptr<KeptPixels>> opened;
   std::vector<Sum> sums;
   std::vector<bool> counted; ///< Counters that were started.
 };

@@ -97,6 +97,9 @@ SparseChecker::Result SparseChecker::checkSlots(const isa::TccRun &op) const {
                  "was loaded for another kernel, tile or type");
     if (load->held != held[op.table])
       return bad(FaultKind::BadField, "was loaded for other tiles");
+    if (load->kept)
+      if (Result finding = load->kept->complete(work))
+        return finding;
     if (!isa::isBlock(op.type))
       continue;
     const uint64_t slot = (address - load->op.mantissas) / slotBytes;

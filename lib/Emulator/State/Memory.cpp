@@ -80,12 +80,13 @@ void HostBlock::share(const HostBlock &other) {
 
 llvm::Error Memory::allocate(const machine::Description &description,
                              uint64_t dramBytes, uint64_t maxMemory,
-                             bool cluster) {
+                             bool cluster, uint64_t staged) {
   rowBytes = description.sb.bytesPerPartition;
   group = description.xmGroup;
   if (llvm::isPowerOf2_64(group))
     groupShift = llvm::Log2_64(group);
-  sbPitch = llvm::alignTo(rowBytes, lineBytes) + padLines * lineBytes;
+  sbPitch = llvm::alignTo(rowBytes, lineBytes) +
+            llvm::alignTo(staged, 2 * lineBytes) + padLines * lineBytes;
   psumPitch = llvm::alignTo(description.psum.entries(), 8) +
               padLines * lineBytes / sizeof(int64_t);
   const machine::Sparse &sparse = description.sparse;

@@ -54,9 +54,11 @@ class Memory {
 public:
   /// Allocates everything. Capacity error if \p maxMemory (0: no limit) or
   /// the host does not suffice.
-  /// The sparse cluster's memories only if \p cluster.
+  /// The sparse cluster's memories only if \p cluster; `staged` bytes after
+  /// every partition hold results on their way to them.
   llvm::Error allocate(const machine::Description &description,
-                       uint64_t dramBytes, uint64_t maxMemory, bool cluster);
+                       uint64_t dramBytes, uint64_t maxMemory, bool cluster,
+                       uint64_t staged = 0);
 
   /// Makes these the memories of \p owner, which has to outlive them and must
   /// not allocate again, but with a PSUM of their own; false if the host
@@ -117,6 +119,8 @@ public:
     return reinterpret_cast<uint8_t *>(scales) + address;
   }
 
+  /// Where results begin in a partition that never get to SB.
+  uint64_t stage() const { return rowBytes; }
   /// Bytes between neighbouring partitions (SB) or rows of cells (XM).
   uint64_t pitch() const { return sbPitch; }
   /// Entries between neighbouring PSUM columns.

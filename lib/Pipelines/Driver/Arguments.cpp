@@ -198,6 +198,8 @@ constexpr Setting settings[] = {
     {OPT_zero_skip, setSparse<&SparseOptions::zeroSkip>},
     {OPT_sparse_bias, setSparse<&SparseOptions::bias>},
     {OPT_sparse_bind, setSparse<&SparseOptions::bind>},
+    {OPT_sparse_keep, setSparse<&SparseOptions::keep>},
+    {OPT_sparse_copies, setSparse<&SparseOptions::copies>},
     {OPT_dead_channels, setSparse<&SparseOptions::deadChannels>},
     {OPT_classify, setSparse<&SparseOptions::rule>},
     {OPT_scatter_unit, setSparse<&SparseOptions::variant>},

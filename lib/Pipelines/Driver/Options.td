@@ -166,6 +166,16 @@ defm sparse_bind : Value<"sparse-bind">, MetaVarName<"MODE">,
            "auto (default: where that takes fewer predicted cycles), off "
            "or always (wherever possible)">,
   Values<"auto,off,always">, Group<sparse_group>;
+defm sparse_keep : Value<"sparse-keep">, MetaVarName<"MODE">,
+  HelpText<"results stay in the sparse cluster for the next convolution: "
+           "auto (default: where that takes fewer predicted cycles), off "
+           "or always (wherever possible)">,
+  Values<"auto,off,always">, Group<sparse_group>;
+defm sparse_copies : Value<"sparse-copies">, MetaVarName<"WHICH">,
+  HelpText<"maps that stay in the sparse cluster and have a copy in the "
+           "state buffer: all (default: dumps have them) or needed (by other "
+           "readers)">,
+  Values<"all,needed">, Group<sparse_group>;
 defm dead_channels : Value<"dead-channels">, MetaVarName<"MODE">,
   HelpText<"channels that no result needs: remove (default) or keep">,
   Values<"remove,keep">, Group<sparse_group>;

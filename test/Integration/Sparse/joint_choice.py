@@ -6,7 +6,8 @@ usage: joint_choice.py [--machine=a1] MODEL...
 
 No network takes fewer cycles where folds or row groups are forbidden than with
 the compiler's own choice (but for half a percent: the order of drains and
-instructions, chosen after folds, decides about that much). On the array alone, and where nothing else has a price
+instructions, chosen after folds, decides about that much). Maps that stay in the cluster are chosen later still, and left out here. On
+the array alone, and where nothing else has a price
 (a1-ideal), convolutions in lanes take what was predicted for them: the drain of a
 map that half of PSUM holds follows the stream.
 """
@@ -30,7 +31,8 @@ LATER_CHOICES = 0.005
 def run(folder, model, *options):
     """The report of a run."""
     binary, report = os.path.join(folder, "a.ash"), os.path.join(folder, "r.json")
-    common.run_tool("ashlarc", common.model_path(model), "-o", binary, *options)
+    common.run_tool("ashlarc", common.model_path(model), "-o", binary, "--sparse-keep=off",
+                    *options)
     common.run_tool("ashlar-run", binary, "--random-inputs=1", "--report=" + report)
     with open(report, encoding="utf-8") as file:
         return json.load(file)

@@ -203,7 +203,9 @@ def draw_options(draw, folder):
             ("partition-threshold", ["0", "0.1", "1"], 0.2),
             ("partition-halo", ["disjoint", "disjoint", "auto"], 0.6),
             ("partition-cuts", ["profile", "runtime", "always", "always", "always-profile",
-                                "always-profile"], 0.7)):
+                                "always-profile"], 0.7),
+            ("sparse-keep", ["off", "always", "always"], 0.8),
+            ("sparse-copies", ["all", "needed"], 0.5)):
         if draw.random() < share:
             sparse.append(f"--{option}={draw.choice(values)}")
     if draw.random() < 0.5:
@@ -269,7 +271,9 @@ def check(seed, folder):
             raise seed_sweep.Mismatch(f"'{name}' differs from the dense array")
     check_report(report)
     tcu = sum(node["engine"] == "tcu" for node in report["nodes"])
-    return "equal", f"{tcu} convolutions on the cluster, {len(report['cuts'])} cuts at run time"
+    kept = sum(d.get("operand", {}).get("choice") == "kept" for d in report["decisions"])
+    return "equal", (f"{tcu} convolutions on the cluster, {len(report['cuts'])} cuts at run time, "
+                     f"{kept} maps kept")
 
 
 if __name__ == "__main__":

@@ -145,6 +145,9 @@ struct TileProblem {
   /// Sums start from the bias, which weight memory holds next to the streams.
   bool biasInSums = false;
   HandOver handOver = HandOver::Off;
+  bool kept = false; ///< drains have put all of the operand into the units
+  /// Drains put the results into a buffer set that no load may take.
+  bool leaves = false;
   /// Bytes per partition for the records of a wave, which are read again for
   /// every tile then; 0: those of all columns stay.
   int64_t recordRoom = 0;

@@ -513,6 +513,37 @@ def DescribeClusters
   }];
 }
 
+def KeepMaps : Pass<"ashlar-npu-keep-maps", "::mlir::ModuleOp"> {
+  let summary = "keep results in the sparse cluster for the next convolution";
+  let description = [{
+    The drains of an `npu.tcu.conv` can write its results to the feature-map
+    units, as the tiles that the next `npu.tcu.conv` needs. Its loads vanish
+    then, and with `copies` needed, if it is the only reader, the results never
+    reach the state buffer.
+    The map has to fit one buffer set, with all channels and one tile for each
+    unit, while the convolution before takes its own operand from the others.
+
+    Chains of such convolutions are planned both ways, and the choices with the
+    fewest predicted cycles are taken, where a layer with a kept operand has to
+    be better by a sixteenth; with `mode` always those that keep most maps. Sets `kept`, and the entry `operand` of the decision of
+    choose-cluster.
+
+    Input: operations with `tiling` and `memory`.
+  }];
+  let options = [
+    Option<"mode", "mode", "std::string", /*default=*/"\"auto\"",
+           "auto (fewest predicted cycles), off, or always (wherever possible)">,
+    Option<"reason", "reason", "std::string", /*default=*/"\"\"",
+           "why the mode is off, for decisions">,
+    Option<"copies", "copies", "std::string", /*default=*/"\"all\"",
+           "which kept maps the state buffer has a copy of: all, or those that "
+           "are needed">
+  ];
+  let statistics = [
+    Statistic<"numKept", "kept", "feature maps that stay in the cluster">
+  ];
+}
+
 def PrintCycles : Pass<"ashlar-npu-print-cycles", "::mlir::ModuleOp"> {
   let summary = "print the predicted cycles of every operation";
   let description = [{

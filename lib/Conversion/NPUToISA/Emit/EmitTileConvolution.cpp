@@ -8,6 +8,7 @@
 
 #include "../Generator.h"
 #include "../ProductGeometry.h"
+#include "KeptTiles.h"
 #include "TileTables.h"
 
 #include "dialects/NPU/NPUDialect.h"
@@ -76,6 +77,7 @@ public:
 private:
   int64_t results() const { return plan.images * plan.rows * plan.cols; }
   std::vector<Step> steps() const;
+  unsigned loadsOf(const std::vector<Step> &work) const;
   void cutDepth();
   void addPlanes(int64_t image, int64_t first, int64_t count,
                  std::pair<int64_t, int64_t> taps);
@@ -136,6 +138,7 @@ private:
   std::pair<size_t, size_t> entered{0, 0}; ///< wave and part of the last table
   analysis::StorageType x;
   unsigned loadedSet = 0; ///< of tiles that stay for several waves
+  unsigned leftSet = 0;   ///< that the results go to, with problem.leaves
   bool drained = false;   ///< some of the results
   std::map<unsigned, unsigned> loadTables; ///< by the table of the step
   std::map<size_t, ChunkPlace> records;    ///< by drain
@@ -208,6 +211,16 @@ std::vector<Step> TileConvolutionEmitter::steps() const {
       steps.push_back({wave, part, round, true});
     });
   return steps;
+}
+
+/// Buffer sets that the loads of some steps take, one after the other.
+unsigned TileConvolutionEmitter::loadsOf(const std::vector<Step> &work) const {
+  unsigned loads = 0;
+  for (const Step &step : work)
+    if (step.loads && !program.problem.kept)
+      for (const ChunkStreams &streams : program.waves[step.wave].chunks)
+        loads += streams.turn == 0;
+  return loads;
 }
 
 llvm::Error TileConvolutionEmitter::acquireWave(size_t index) {
@@ -385,6 +398,8 @@ void TileConvolutionEmitter::emitDrain(const WaveStreams &streams, size_t index,
   drain.dstStride1 = geometry.yStrides[2];
   drain.dstStride2 = geometry.yStrides[3];
   setResultType(generator, tile.op, target.type, drain);
+  if (program.problem.leaves)
+    keepDrained(tile.op, leftSet, outputs.firstOutput, drain);
   countDrained(generator.counters, tile, CountedSteps(), !drained, drain);
   drained = true;
   generator.builder.emit(drain);
@@ -437,7 +452,9 @@ llvm::Error TileConvolutionEmitter::emitStep(const Step &step, unsigned table) {
     const int64_t tap = program.problem.depth.tapOf(streams.chunk.first);
     if (tap < part->firstTap || tap >= part->lastTap)
       continue;
-    if (step.loads && turn == 0) {
+    if (step.loads && turn == 0 && program.problem.kept) {
+      loadedSet = generator.tiles.kept;
+    } else if (step.loads && turn == 0) {
       loadedSet =
           generator.tiles.set++ % static_cast<unsigned>(machine.sparse.fmuSets);
       emitLoads(wave, streams, streams.turns > 1 ? loadTables[table] : table,
@@ -469,6 +486,12 @@ llvm::Error TileConvolutionEmitter::run() {
         tile.op, "tiles handed on of an input that starts inside a channel "
                  "tile (--sparse-bind=off)");
   std::vector<Step> work = steps();
+  if (program.problem.leaves) {
+    leftSet = (generator.tiles.set + loadsOf(work)) %
+              static_cast<unsigned>(machine.sparse.fmuSets);
+    if (llvm::Error error = openKeptTiles(generator, tile.op, leftSet))
+      return error;
+  }
   if (plan.tilesOutside)
     for (size_t wave = 0; wave < program.waves.size(); ++wave)
       if (llvm::Error error = acquireWave(wave))
@@ -478,6 +501,10 @@ llvm::Error TileConvolutionEmitter::run() {
   if (plan.tilesOutside)
     for (size_t wave = 0; wave < program.waves.size(); ++wave)
       releaseWave(wave);
+  if (program.problem.leaves) {
+    generator.tiles.kept = leftSet;
+    generator.tiles.set = leftSet + 1;
+  }
   encodeScratch(generator, tile);
   return llvm::Error::success();
 }
@@ -514,6 +541,8 @@ llvm::Error emitTileConvolution(Generator &generator, const TileContext &tile) {
   auto geometry = ProductGeometry::of(generator, tile);
   if (!geometry)
     return geometry.takeError();
+  // The layer before may have planned it for its drains.
+  (*program)->node = generator.builder.node;
   return TileConvolutionEmitter(generator, tile, *geometry, **program).run();
 }
 
