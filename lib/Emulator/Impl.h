@@ -49,6 +49,7 @@ struct LoadedProgram::Impl {
   /// since the last run; empty before a whole run and a look for them.
   std::vector<bool> settled;
   bool wasRun = false;       ///< A run has come to its end.
+  bool proofWasKept = false; ///< By an earlier process.
   bool zeroMemory = false;   ///< Undefined reads were not excluded.
   bool hasConstants = false; ///< DRAM has them.
   Engine engine;

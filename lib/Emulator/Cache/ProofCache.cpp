@@ -157,6 +157,7 @@ bool ProofCache::restore(LoadedProgram::Impl &impl) {
   if (whole && decodeProof(bytes.drop_front(2 * digestBytes), impl)) {
     restoredAccount = impl.account.has_value();
     restoredLists = impl.listThreads;
+    impl.proofWasKept = true;
     return restored = true;
   }
   note = fmt::format("'{}' is damaged: the program is proved again", path);

@@ -20,6 +20,10 @@ ListRun *ListRun::prepare(LoadedProgram::Impl &impl, const Options &options,
     return nullptr;
   const unsigned threads = std::min(impl.pool->size(), Lists::mostThreads);
   if (impl.listThreads != threads) {
+    // To cut a program takes about as long as to run it once: only one that is
+    // run again gets its lists.
+    if (!impl.wasRun && !impl.proofWasKept && !options.lists)
+      return nullptr;
     impl.listThreads = threads;
     impl.listRun.reset();
     if (auto lists =
