@@ -5,7 +5,7 @@
 #ifndef ASHLAR_TEST_FOLD_STEM_H
 #define ASHLAR_TEST_FOLD_STEM_H
 
-#include "lib/Transforms/NN/FoldPlan.h"
+#include "lib/Transforms/NN/Folds/FoldPlan.h"
 
 namespace ashlar::test {
 

@@ -2,11 +2,11 @@
 //
 // What the arithmetic of folds is told of a convolution.
 
-#ifndef ASHLAR_LIB_TRANSFORMS_NN_FOLDSHAPE_H
-#define ASHLAR_LIB_TRANSFORMS_NN_FOLDSHAPE_H
+#ifndef ASHLAR_LIB_TRANSFORMS_NN_FOLDS_FOLDSHAPE_H
+#define ASHLAR_LIB_TRANSFORMS_NN_FOLDS_FOLDSHAPE_H
 
+#include "../Rewrite.h"
 #include "FoldPlan.h"
-#include "Rewrite.h"
 
 namespace ashlar::nn {
 
@@ -34,4 +34,4 @@ inline FoldConv foldConvOf(ConvOp op) {
 
 } // namespace ashlar::nn
 
-#endif // ASHLAR_LIB_TRANSFORMS_NN_FOLDSHAPE_H
+#endif // ASHLAR_LIB_TRANSFORMS_NN_FOLDS_FOLDSHAPE_H

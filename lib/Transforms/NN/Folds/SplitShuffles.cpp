@@ -5,8 +5,8 @@
 // output: one conv for each phase, and their interleave. Products write an
 // interleave where it belongs, so that no element is moved.
 
+#include "../Rewrite.h"
 #include "FoldShape.h"
-#include "Rewrite.h"
 #include "ashlar/Transforms/NN/Passes.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 #include "llvm/Support/MathExtras.h"

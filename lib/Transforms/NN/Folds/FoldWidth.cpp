@@ -5,8 +5,8 @@
 // stride, or of more of the kernel, and a convolution of W stride 1; the
 // alternatives with their cycles as an attribute either way.
 
+#include "../Rewrite.h"
 #include "FoldShape.h"
-#include "Rewrite.h"
 #include "ashlar/Transforms/NN/Passes.h"
 #include "dialects/Ashlar/Decision.h"
 

@@ -5,8 +5,8 @@
 // convolution, and packing of whole kernels). Assumption: the last spatial axis
 // is W; all others are loops of the array.
 
-#ifndef ASHLAR_LIB_TRANSFORMS_NN_FOLDPLAN_H
-#define ASHLAR_LIB_TRANSFORMS_NN_FOLDPLAN_H
+#ifndef ASHLAR_LIB_TRANSFORMS_NN_FOLDS_FOLDPLAN_H
+#define ASHLAR_LIB_TRANSFORMS_NN_FOLDS_FOLDPLAN_H
 
 #include "ashlar/Machine/Transfers.h"
 #include "ashlar/Partition/TilePolicy.h"
@@ -296,4 +296,4 @@ FoldUtilisation utilisation(const FoldConv &conv,
 
 } // namespace ashlar::nn
 
-#endif // ASHLAR_LIB_TRANSFORMS_NN_FOLDPLAN_H
+#endif // ASHLAR_LIB_TRANSFORMS_NN_FOLDS_FOLDPLAN_H
