@@ -35,11 +35,14 @@ std::optional<int64_t> denseStep(const View &view) {
 }
 
 /// True if the parts of a view can lie in the partitions behind its channels.
-bool mayPart(const View &view, const View &result) {
+/// The channels from \p first on have whole blocks: one that begins in the tile
+/// before is a maximum over both.
+bool mayPart(const View &view, const View &result, int64_t first) {
   return view.inStateBuffer() && view.axis == result.axis && view.outer < 0 &&
          view.part == 0 && view.shape == result.shape && denseStep(view) &&
          (!view.type.encoded ||
-          (view.type.format.block > 0 && view.type.blockAxis == view.axis));
+          (view.type.format.block > 0 && view.type.blockAxis == view.axis &&
+           first % view.type.format.block == 0));
 }
 
 /// Bytes of a partition between the first element of a view and its end.
@@ -120,9 +123,12 @@ std::optional<TailParts> tailParts(llvm::ArrayRef<View> operands,
   tail.positions = Region::whole(result.shape).elements() /
                    std::max<int64_t>(result.channels(), 1);
   if (result.rank() < 2 || result.axis < 0 || tail.channels == 0 ||
-      tail.channels % group != 0 || !mayPart(result, result) ||
+      tail.channels % group != 0 || !mayPart(result, result, tail.first) ||
       !llvm::all_of(
-          operands, [&](const View &view) { return mayPart(view, result); }) ||
+          operands,
+          [&](const View &view) {
+            return mayPart(view, result, tail.first);
+          }) ||
       anyCollide(operands, result, machine))
     return std::nullopt;
   // A block that the channels do not fill has no others in a part either.
