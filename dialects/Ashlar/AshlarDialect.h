@@ -26,7 +26,7 @@ inline constexpr llvm::StringLiteral kWeightsAttr = "ashlar.weights";
 inline constexpr llvm::StringLiteral kLeastOnClusterAttr =
     "ashlar.least_on_cluster";
 /// On an operation whose result is an encode event: its scale policy as text
-/// (numerics::ScalePolicy); absent for `runmax`.
+/// (numerics::ScalePolicy), which decides bits; absent for `runmax`.
 inline constexpr llvm::StringLiteral kScaleAttr = "ashlar.scale";
 
 /// On the module of a phase file: the phase, the numeric plan and the decisions

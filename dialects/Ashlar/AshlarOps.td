@@ -15,8 +15,10 @@ def Ashlar_Dialect : Dialect {
   let summary = "Records that operations of all phases may carry";
   let description = [{
     Why a pass chose what it chose, how much work an operation is by the
-    network's own definition, and what a phase file says about itself. Lowering
-    keeps these attributes; none of them changes a program.
+    network's own definition, the scale policy of what it encodes, and what a
+    phase file says about itself. Lowering keeps these attributes. A program is
+    the same without its decisions and counts; the scale policy is part of the
+    numeric plan.
 
     The dialect verifies every attribute `ashlar.*`, on any operation, and
     refuses names that it does not have.
