@@ -102,7 +102,7 @@ def ISA_DmaFillOp
 
 def ISA_DmaUnpackOp
     : ISA_Op<"DmaUnpack", "dma.unpack", 0x12, ISA_DmaQueues.names> {
-  let summary = "Unpack a stream of W-bit codes from DRAM into SB.";
+  let summary = "Unpack a stream of W-bit codes from DRAM into SB or XM.";
   let description = [{
     The source is a stream of two's complement codes of `mantissa` bits, without
     gaps, lowest bit first, from `srcBase` on. For index (i0, .., i4), i4
@@ -115,11 +115,17 @@ def ISA_DmaUnpackOp
     | dense | code k is bits [k*mantissa, (k+1)*mantissa) |
     | bitmap | a flag for each unit of `unit` neighbouring codes; then the codes of the units whose flag is set. `unit` divides the number of codes |
     | runs | for each stored code, the number of codes that are left out before it, in `unit` bits, then the code. All codes after the last one stored are left out |
+    | exponents | every code, without a sign, for a cell of XM: code c is the cell `zero` - c, and the code of `mantissa` ones the cell -128 of a block of zeros |
 
     The forms bitmap and runs store `stored` codes and leave out codes with the
     value `zero`. Flags that name another number of codes than `stored`, and
     runs that reach beyond the last code, are a run-time fault; nothing is
     written then.
+
+    With the form exponents the destination is XM, `mantissa` is 1 to 5 bits, and
+    no cell may be below -127: `zero` - (2^mantissa - 2) is not. If `unit` is 1,
+    dimension 3 repeats rows of n4 codes: index (i0, .., i4) has the code of (i0,
+    i1, i2, i4), and n4 is at most the columns of the array.
 
     Example: `isa.dma.unpack(queue = dma0, mantissa = 5, srcBase = 64, n3 = 8, n4 = 64, dstStride3 = 65536, dstStride4 = 1)`
   }];
@@ -128,9 +134,9 @@ def ISA_DmaUnpackOp
     E<"queue", 4, ISA_Queue, 0, 8, "DMA queue">,
     OneOf<"elemBytes", 4, [1, 2], 1, 0, "bytes", "size of an unpacked element">,
     Limited<"mantissa", 5, 16, 1, 4, "bits", "width W of a code">,
-    U<"dstBase", 40, 1, 9, "bytes", "SB address of index 0">,
+    U<"dstBase", 40, 1, 9, "bytes", "SB or XM address of index 0">,
     ESince<2, "form", 2, ISA_CodeForm, 1, 49, "which codes are stored">,
-    USince<2, "unit", 8, 1, 51, "codes, bits", "bitmap: codes of a flag; runs: bits of a number of codes left out; dense: 0">,
+    USince<2, "unit", 8, 1, 51, "codes, bits", "bitmap: codes of a flag; runs: bits of a number of codes left out; exponents: 1 if dimension 3 repeats rows; dense: 0">,
     U<"srcBase", 40, 2, 0, "bytes", "DRAM address of the stream">,
     Count<"n0", 20, 2, 40, "elements", "count of the outermost dimension">,
     Count<"n1", 20, 3, 0, "elements", "count of dimension 1">,
@@ -142,13 +148,13 @@ def ISA_DmaUnpackOp
     S<"dstStride2", 40, 6, 0, "bytes", "destination stride of dimension 2">,
     S<"dstStride3", 40, 7, 0, "bytes", "destination stride of dimension 3">,
     S<"dstStride4", 40, 8, 0, "bytes", "destination stride of dimension 4">,
-    SSince<2, "zero", 16, 5, 40, "integer", "code that is left out">,
-    USince<2, "stored", 24, 6, 40, "codes", "codes that are stored; dense: 0">
+    SSince<2, "zero", 16, 5, 40, "integer", "code that is left out; exponents: the largest cell">,
+    USince<2, "stored", 24, 6, 40, "codes", "codes that are stored; dense and exponents: 0">
   ];
   let isaReserved = [Reserved<1, 59, 5>, Reserved<2, 60, 4>, Reserved<3, 60, 4>, Reserved<4, 60, 4>, Reserved<5, 56, 8>, Reserved<7, 40, 24>, Reserved<8, 40, 24>];
   let isaOperands = [
     Codes<"src", "codes", Loops5, "$mantissa">,
-    Linear<"dst", Write, "destination", Loops5, "Memory::Sb">
+    Linear<"dst", Write, "destination", Loops5, "$form == CodeForm::Exponents ? Memory::Xm : Memory::Sb">
   ];
 }
 

@@ -57,10 +57,11 @@ def ISA_MapForm : ISA_Enum<"MapForm", 2, "Form of a compressed plane (docs/Spars
   ISA_EnumCase<"quadtree", 3, "bits of cells level by level, bits of the leaves, values">
 ]>;
 
-def ISA_CodeForm : ISA_Enum<"CodeForm", 2, "Which codes a stream of weights stores (docs/Machine.md 3).", [
+def ISA_CodeForm : ISA_Enum<"CodeForm", 2, "What a stream of weights stores (docs/Machine.md 3).", [
   ISA_EnumCase<"dense", 0, "all">,
   ISA_EnumCase<"bitmap", 1, "a flag per unit of codes, then the codes of the flagged units">,
-  ISA_EnumCase<"runs", 2, "before each stored code the number of codes left out">
+  ISA_EnumCase<"runs", 2, "before each stored code the number of codes left out">,
+  ISA_EnumCase<"exponents", 3, "exponent cells of XM, as distances from the largest (since 3.8)">
 ]>;
 
 def ISA_Orientation : ISA_Enum<"Orientation", 1, "Direction of a block.", [

@@ -172,7 +172,8 @@ def ISA_TccRunOp : ISA_Op<"TccRun", "tcc.run", 0x53, ["tcc"]> {
     With scatter the units multiply non-zero data by non-zero coefficients
     (docs/SparseTiles.md 3). The sums are the same, and the time is that of
     `variant`, for the mantissas as stored. A block is blockH x blockW data of a
-    phase plane; 0 is the whole plane of the tile.
+    phase plane; 0 is the whole plane of the tile. The header of every stream
+    has the same `turn`, with which rows of taps come in snake order.
 
     Example: `isa.tcc.run(channels = 8, type = bfp, mantissa = 8, range = 7, block = 8, kH = 3, kW = 3, tileH = 7, tileW = 14, regions = 16, regionStride = 98, exponents = 4096, bytes = 512)`
   }];
@@ -190,6 +191,7 @@ def ISA_TccRunOp : ISA_Op<"TccRun", "tcc.run", 0x53, ["tcc"]> {
     Flag<"issueZeros", 1, 55, "zeros of a dense stream are issued">,
     Flag<"scatter", 1, 56, "only non-zero data is issued">,
     U<"variant", 2, 1, 57, "variant", "unit that scatters: A 0, B 1, C 2, D 3">,
+    USince<8, "turn", 4, 1, 59, "rows", "with scatter: rows of taps from turn to turn in snake order; 0: ascending order">,
     Count<"kH", 8, 2, 0, "taps", "kernel rows">,
     Count<"kW", 8, 2, 8, "taps", "kernel columns">,
     Count<"sH", 4, 2, 16, "rows", "stride">,
@@ -212,7 +214,7 @@ def ISA_TccRunOp : ISA_Op<"TccRun", "tcc.run", 0x53, ["tcc"]> {
     U<"wm", 28, 6, 0, "bytes", "stream of group 0">,
     U<"wmStep", 28, 6, 28, "bytes", "distance of the streams of two groups">
   ];
-  let isaReserved = [Reserved<1, 59, 5>, Reserved<2, 57, 7>, Reserved<5, 52, 12>, Reserved<6, 56, 8>];
+  let isaReserved = [Reserved<1, 63, 1>, Reserved<2, 57, 7>, Reserved<5, 52, 12>, Reserved<6, 56, 8>];
   let isaOperands = [
     TileTable<Read>,
     Computed<Read, "feature maps", "featureMaps">,

@@ -43,9 +43,11 @@ const ModuleAttribute moduleAttributes[] = {
     {"npu.constants", is<RegionAttr>, "a #npu.region"},
     {kTargetAttr, is<TargetAttr>, "a #npu.target"},
     {kBanksApartAttr, is<UnitAttr>, "a unit attribute"},
+    {kPackedExponentsAttr, is<UnitAttr>, "a unit attribute"},
     {kPackRowsAttr, isPackRows,
      "\"apart\", \"columns\", \"compared\" or \"off\""},
     {kBanksDecisionAttr, is<records::DecisionAttr>, kDecision},
+    {kExponentsDecisionAttr, is<records::DecisionAttr>, kDecision},
     {kComparisonsDecisionAttr, is<records::DecisionAttr>, kDecision},
 };
 

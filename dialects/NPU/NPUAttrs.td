@@ -260,8 +260,8 @@ def NPU_ScatterAttr : NPU_Attr<"Scatter", "scatter"> {
   let description = [{
     How tiles of equal work are cut and which unit scatters in them, with the names of
     the options of ashlarc (docs/SparseTiles.md 5), the rows and columns of the
-    blocks that it scatters (0: the whole tile), and what the plan knows of the
-    data.
+    blocks that it scatters (0: the whole tile), what the plan knows of the
+    data, and whether the rows of a kernel come in snake order.
 
     Example: `#npu.scatter<variant = 3, algorithm = "p2", metric = "nnz",
     threshold = 300, time = "auto", halo = "overlap", data = <source = 0,
@@ -272,7 +272,8 @@ def NPU_ScatterAttr : NPU_Attr<"Scatter", "scatter"> {
       "::mlir::StringAttr":$time, "::mlir::StringAttr":$halo,
       "::ashlar::npu::ProfileAttr":$data,
       DefaultValuedParameter<"int64_t", "0">:$block_rows,
-      DefaultValuedParameter<"int64_t", "0">:$block_cols);
+      DefaultValuedParameter<"int64_t", "0">:$block_cols,
+      DefaultValuedParameter<"bool", "false">:$snake);
   let assemblyFormat = "`<` struct(params) `>`";
   let genVerifyDecl = 1;
 }

@@ -173,7 +173,8 @@ LogicalResult ScatterAttr::verify(EmitError emitError, int64_t variant,
                                   StringAttr algorithm, StringAttr metric,
                                   int64_t threshold, StringAttr time,
                                   StringAttr halo, ProfileAttr,
-                                  int64_t blockRows, int64_t blockCols) {
+                                  int64_t blockRows, int64_t blockCols,
+                                  bool /*snake*/) {
   if (failed(checkName(emitError, algorithm, &partition::parseAlgorithm)) ||
       failed(checkName(emitError, metric, &partition::parseMetric)) ||
       failed(checkName(emitError, time, &partition::parseCutTime)) ||

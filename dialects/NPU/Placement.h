@@ -18,6 +18,14 @@ inline constexpr llvm::StringLiteral kBanksApartAttr = "npu.banks_apart";
 /// #ashlar.decision of a module: why it has that attribute or not.
 inline constexpr llvm::StringLiteral kBanksDecisionAttr = "npu.banks_decision";
 
+/// Attribute of the module (unit): exponents of the array's weights lie in DRAM
+/// in few bits where that takes no more cycles.
+inline constexpr llvm::StringLiteral kPackedExponentsAttr =
+    "npu.packed_exponents";
+/// Attribute of the module: what decided about it, if both were compared.
+inline constexpr llvm::StringLiteral kExponentsDecisionAttr =
+    "npu.exponents_decision";
+
 /// #ashlar.decision of a module: which choices were not made by comparing
 /// whole programs, and why.
 inline constexpr llvm::StringLiteral kComparisonsDecisionAttr =

@@ -81,7 +81,8 @@ static llvm::Error checkShape(const StreamShape &shape) {
       {"kernel rows", shape.kH, 1, 255},
       {"kernel columns", shape.kW, 1, 255},
       {"mantissa bits", shape.mantissaBits, 1, 17},
-      {"shift bits", shape.shiftBits, 0, 4}};
+      {"shift bits", shape.shiftBits, 0, 4},
+      {"rows to a turn", shape.turn, 0, 15}};
   for (const Limit &limit : limits)
     if (limit.value < limit.low || limit.value > limit.high)
       return makeError(ErrorClass::Malformed,
@@ -91,6 +92,11 @@ static llvm::Error checkShape(const StreamShape &shape) {
 }
 
 //===- Encoding -----------------------------------------------------------===//
+
+/// Place of a coefficient in the order of its kernel.
+static uint32_t placeOf(const StreamShape &shape, const Coefficient &entry) {
+  return shape.tapAt(entry.ky * shape.kW + entry.kx);
+}
 
 namespace {
 class BitWriter {
@@ -157,7 +163,7 @@ void Encoder::places(llvm::ArrayRef<Coefficient> entries, uint32_t firstRegion,
     size_t end = next;
     std::vector<const Coefficient *> at(shape.taps(), nullptr);
     for (; end < entries.size() && entries[end].z == firstRegion + z; ++end)
-      at[entries[end].ky * shape.kW + entries[end].kx] = &entries[end];
+      at[placeOf(shape, entries[end])] = &entries[end];
     next = end;
     if (!dense)
       for (const Coefficient *entry : at)
@@ -184,8 +190,25 @@ static llvm::Error checkEntry(const StreamShape &shape, uint32_t firstRegion,
   return llvm::Error::success();
 }
 
-static auto placeOf(const Coefficient &entry) {
-  return std::tuple(entry.z, entry.ky, entry.kx);
+/// Error if \p entries have two coefficients in one place, or as a list taps of
+/// a kernel that follow each other in another order than the shape says.
+static llvm::Error checkOrder(const StreamShape &shape, uint32_t channel,
+                              llvm::ArrayRef<Coefficient> entries,
+                              llvm::ArrayRef<Coefficient> sorted, bool list) {
+  for (size_t i = 1; i < sorted.size(); ++i)
+    if (sorted[i].z == sorted[i - 1].z &&
+        placeOf(shape, sorted[i]) == placeOf(shape, sorted[i - 1]))
+      return makeError(ErrorClass::Internal,
+                       "two coefficients at ({}, {}, {}) of channel {}",
+                       sorted[i].z, sorted[i].ky, sorted[i].kx, channel);
+  if (list && shape.turn > 0)
+    for (size_t i = 1; i < entries.size(); ++i)
+      if (entries[i].z == entries[i - 1].z &&
+          placeOf(shape, entries[i]) < placeOf(shape, entries[i - 1]))
+        return makeError(ErrorClass::Internal,
+                         "taps of kernel {} of channel {} are out of order",
+                         entries[i].z, channel);
+  return llvm::Error::success();
 }
 
 static void putHeader(const StreamShape &shape, StreamEncoding encoding,
@@ -197,7 +220,7 @@ static void putHeader(const StreamShape &shape, StreamEncoding encoding,
          low(shape.shiftBits),
          low(shape.kH),
          low(shape.kW),
-         0,
+         low(shape.turn),
          low(shape.channels),
          high(shape.channels),
          low(shape.kernels),
@@ -233,15 +256,14 @@ isa::encodeStream(const StreamShape &shape,
         entries.push_back(entry);
     }
     std::vector<Coefficient> sorted = entries;
-    llvm::sort(sorted, [](const Coefficient &a, const Coefficient &b) {
-      return placeOf(a) < placeOf(b);
+    llvm::sort(sorted, [&](const Coefficient &a, const Coefficient &b) {
+      return std::tuple(a.z, placeOf(shape, a)) <
+             std::tuple(b.z, placeOf(shape, b));
     });
-    for (size_t i = 1; i < sorted.size(); ++i)
-      if (placeOf(sorted[i]) == placeOf(sorted[i - 1]))
-        return makeError(ErrorClass::Internal,
-                         "two coefficients at ({}, {}, {}) of channel {}",
-                         sorted[i].z, sorted[i].ky, sorted[i].kx, channel);
-    if (encoding == StreamEncoding::List)
+    const bool isList = encoding == StreamEncoding::List;
+    if (llvm::Error error = checkOrder(shape, channel, entries, sorted, isList))
+      return error;
+    if (isList)
       encoder.list(entries, firstRegion);
     else
       encoder.places(sorted, firstRegion, encoding == StreamEncoding::Dense);
@@ -265,14 +287,15 @@ isa::readStreamHeader(llvm::ArrayRef<uint8_t> bytes) {
   header.shape.shiftBits = bytes[2];
   header.shape.kH = bytes[3];
   header.shape.kW = bytes[4];
+  header.shape.turn = bytes[5];
   header.shape.channels = word(6);
   header.shape.kernels = word(8);
   header.shape.channelsPerGroup = word(10);
   header.shape.firstInGroup = word(12);
-  if (bytes[0] > 2 || bytes[5] != 0 || word(14) != 0)
+  if (bytes[0] > 2 || word(14) != 0)
     return makeError(ErrorClass::Malformed,
                      "coefficient stream of encoding {}, expected 0 to 2 and "
-                     "zeros in bytes 5, 14 and 15",
+                     "zeros in bytes 14 and 15",
                      bytes[0]);
   header.encoding = static_cast<StreamEncoding>(bytes[0]);
   if (llvm::Error error = checkShape(header.shape))
@@ -368,11 +391,16 @@ llvm::Error Decoder::list(uint32_t channel) {
       return malformed(channel, "the stream ends inside a kernel");
     if (kernel >= shape.kernels || count > shape.taps())
       return malformed(channel, "a kernel that the header does not allow");
-    for (uint32_t i = 0; i < count; ++i) {
+    for (uint32_t i = 0, next = 0; i < count; ++i) {
       readValue();
       const uint32_t position = bits.get(widths.position);
       if (position >= shape.taps())
         return malformed(channel, "a position outside the kernel");
+      if (shape.turn > 0) {
+        if (shape.tapAt(position) < next)
+          return malformed(channel, "positions of a kernel out of order");
+        next = shape.tapAt(position) + 1;
+      }
       if (llvm::Error error = entry(channel, kernel, position, false))
         return error;
     }
@@ -390,7 +418,7 @@ llvm::Error Decoder::places(uint32_t channel) {
       if (!present[i])
         continue;
       readValue();
-      if (llvm::Error error = entry(channel, kernel, i, dense))
+      if (llvm::Error error = entry(channel, kernel, shape.tapAt(i), dense))
         return error;
     }
     if (bits.overran)

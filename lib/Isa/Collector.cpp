@@ -262,9 +262,11 @@ void Collector::linear(const LinearOperand &o) {
 // Lengths beyond any memory stay so.
 numerics::CodeStream CodesOperand::stream() const {
   uint64_t count = 1;
-  for (const AccessDim &loop : loops)
-    count = std::min(count, uint64_t(1) << 43) * loop.count;
-  return {static_cast<numerics::CodeForm>(form), bits, count, unit, stored};
+  for (size_t i = 0; i < loops.size(); ++i)
+    if (i != 3 || !repeatsRows())
+      count = std::min(count, uint64_t(1) << 43) * loops[i].count;
+  return {static_cast<numerics::CodeForm>(form), bits, count,
+          form == CodeForm::Exponents ? 0 : unit, stored};
 }
 
 void Collector::codes(const CodesOperand &o) {

@@ -168,6 +168,8 @@ constexpr Field table[] = {
      ASHLAR_AT(sparse.fmuWriteBytes), 0, anyRate, false},
     {"sparse", "route_bytes", "bytes per cycle and link, 0: unlimited",
      ASHLAR_AT(sparse.routeBytes), 0, anyRate, false},
+    {"sparse", "window_shift", "positions per cycle, 0: any number",
+     ASHLAR_AT(sparse.windowShift), 0, anyLanes, false},
     {"fetch", "bytes_per_cycle", "bytes per cycle, 0: fetch takes no time",
      ASHLAR_AT(fetch.bytesPerCycle), 0, anyRate, false},
     {"fetch", "buffer_bytes", "bytes per queue", ASHLAR_AT(fetch.bufferBytes),

@@ -32,6 +32,7 @@ Description makeA1() {
   d.sparse.scanPositions = 128;
   d.sparse.fmuWriteBytes = 64;
   d.sparse.routeBytes = 128;
+  d.sparse.windowShift = 1;
   d.fetch.bytesPerCycle = 32;
   d.fetch.bufferBytes = 16384;
   d.host.callCycles = 2000;

@@ -66,6 +66,14 @@ uint64_t machine::scatterLatency(const Description &machine,
   return ceilDiv(weights, together) * latency;
 }
 
+uint64_t machine::windowMove(const Description &machine, ScatterVariant variant,
+                             uint64_t distance) {
+  const uint64_t shift = machine.sparse.windowShift;
+  if (variant != ScatterVariant::A || shift == 0 || distance <= shift)
+    return 0;
+  return ceilDiv(distance, shift) - 1;
+}
+
 uint64_t machine::scatterSlice(const Description &machine,
                                ScatterVariant variant, uint64_t products,
                                uint64_t bankSums, uint64_t window) {

@@ -5,6 +5,7 @@
 
 #include "ashlar/Numerics/SparseCodes.h"
 
+#include "ashlar/Numerics/Encode.h"
 #include "ashlar/Numerics/PackedCodes.h"
 #include "ashlar/Support/BitWriter.h"
 #include "ashlar/Support/Error.h"
@@ -132,6 +133,28 @@ void packRuns(llvm::ArrayRef<int16_t> codes, CodeStream &stream,
   });
 }
 
+/// The code of a block of zeros.
+constexpr unsigned zeroBlockCode(unsigned width) { return (1u << width) - 1; }
+
+void packExponents(llvm::ArrayRef<int16_t> cells, const CodeStream &stream,
+                   BitWriter &out) {
+  for (int16_t cell : cells)
+    out.put(cell == kZeroBlock ? zeroBlockCode(stream.width)
+                               : static_cast<uint64_t>(stream.zero - cell),
+            stream.width);
+}
+
+void unpackExponents(llvm::ArrayRef<uint8_t> bytes, const CodeStream &stream,
+                     int16_t *out) {
+  BitReader reader(bytes);
+  for (uint64_t i = 0; i < stream.count; ++i) {
+    const uint64_t code = reader.take(stream.width);
+    out[i] = code == zeroBlockCode(stream.width)
+                 ? int16_t(kZeroBlock)
+                 : static_cast<int16_t>(stream.zero - static_cast<int>(code));
+  }
+}
+
 llvm::Error malformed(llvm::StringRef what, uint64_t named, uint64_t stored) {
   return makeError(ErrorClass::Malformed,
                    "{} of packed codes name {} codes, the stream stores {}",
@@ -191,8 +214,7 @@ llvm::Error unpackRuns(llvm::ArrayRef<uint8_t> bytes, const CodeStream &stream,
 
 uint64_t CodeStream::bytes() const {
   constexpr uint64_t limit = uint64_t(1) << 43;
-  const uint64_t codes =
-      std::min(form == CodeForm::Dense ? count : stored, limit);
+  const uint64_t codes = std::min(storesAll() ? count : stored, limit);
   const uint64_t bits = width + (form == CodeForm::Runs ? unit : 0);
   return (std::min(flags(), limit) + codes * bits + 7) / 8;
 }
@@ -204,7 +226,9 @@ std::vector<uint8_t> numerics::packSparse(llvm::ArrayRef<int16_t> codes,
   if (stream.form == CodeForm::Dense)
     return packCodes(codes, stream.width);
   BitWriter out;
-  if (stream.form == CodeForm::Bitmap)
+  if (stream.form == CodeForm::Exponents)
+    packExponents(codes, stream, out);
+  else if (stream.form == CodeForm::Bitmap)
     packBitmap(codes, stream, out);
   else
     packRuns(codes, stream, out);
@@ -240,6 +264,25 @@ CodeStream numerics::shortestStream(llvm::ArrayRef<int16_t> codes,
   return best;
 }
 
+std::optional<CodeStream>
+numerics::exponentStream(llvm::ArrayRef<int16_t> cells) {
+  int16_t largest = kZeroBlock, smallest = INT16_MAX;
+  for (int16_t cell : cells) {
+    if (cell == kZeroBlock)
+      continue;
+    largest = std::max(largest, cell);
+    smallest = std::min(smallest, cell);
+  }
+  if (largest == kZeroBlock) // blocks of zeros alone
+    largest = smallest = 0;
+  // The largest code is that of a block of zeros, whether there is one or not.
+  for (unsigned width = 1; width <= kMostExponentBits; ++width)
+    if (static_cast<unsigned>(largest - smallest) < zeroBlockCode(width))
+      return CodeStream{
+          CodeForm::Exponents, width, cells.size(), 0, 0, largest};
+  return std::nullopt;
+}
+
 double numerics::expectedBits(unsigned width, double density) {
   double best = std::min<double>(width, 1 + density * width);
   for (unsigned bits = 1; density > 0 && bits <= kRunBits; ++bits) {
@@ -263,6 +306,9 @@ llvm::Error numerics::unpackSparse(llvm::ArrayRef<uint8_t> bytes,
     return unpackBitmap(bytes, stream, out);
   case CodeForm::Runs:
     return unpackRuns(bytes, stream, out);
+  case CodeForm::Exponents:
+    unpackExponents(bytes, stream, out);
+    return llvm::Error::success();
   }
   return llvm::Error::success();
 }

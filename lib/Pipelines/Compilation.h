@@ -26,6 +26,10 @@ inline ErrorClass failureClass(Phase phase) {
 }
 
 /// Why results lie where they do, once that was compared.
+inline records::DecisionAttr exponentsDecisionOf(mlir::ModuleOp module) {
+  return module->getAttrOfType<records::DecisionAttr>(
+      npu::kExponentsDecisionAttr);
+}
 inline records::DecisionAttr banksDecisionOf(mlir::ModuleOp module) {
   return module->getAttrOfType<records::DecisionAttr>(npu::kBanksDecisionAttr);
 }
@@ -48,6 +52,8 @@ struct Tried {
   CompileResult result;
   /// The module after assign: what differs later starts from here.
   mlir::OwningOpRef<mlir::ModuleOp> assigned;
+  /// The module before emission.
+  mlir::OwningOpRef<mlir::ModuleOp> tiled;
 
   /// The cycles of the program; it is run once.
   llvm::Expected<const NetworkCycles *>
@@ -103,6 +109,7 @@ private:
   llvm::Expected<bool> measureChoices();
   void finishWith(CompileResult best, double binding);
   llvm::Expected<Tried> tryBanks(const ClusterChoice &choice, Tried dense);
+  llvm::Expected<Tried> tryExponents(const ClusterChoice &choice, Tried bytes);
   llvm::Expected<Tried> tryFirst(ClusterChoice &choice);
   llvm::Expected<std::optional<Tried>> tryOther(const ClusterChoice &choice);
   llvm::Expected<Tried> runTrial(const ClusterChoice &choice,
@@ -143,6 +150,8 @@ private:
   mlir::OwningOpRef<mlir::ModuleOp> bound;
   /// Where a trial keeps the module after assign.
   mlir::OwningOpRef<mlir::ModuleOp> assigned;
+  /// The same before emission.
+  mlir::OwningOpRef<mlir::ModuleOp> tiled;
   bool isBound = false;   ///< bind() is done
   int first = 0;          ///< Number of the phase to start with.
   bool trial = false;     ///< one of the compilations that are compared
@@ -164,6 +173,8 @@ private:
   std::string keepReason;                 ///< that mode off gives
   bool banksApart = false; ///< results lie in other banks than operands
   records::DecisionAttr banksDecision;       ///< why, once it was compared
+  bool packsExponents = false;               ///< kPackedExponentsAttr
+  records::DecisionAttr exponentsDecision;   ///< why, once it was compared
   records::DecisionAttr comparisonsDecision; ///< what was not compared
   std::string denseReason;
   std::string measured; ///< option of choose-cluster

@@ -156,8 +156,9 @@ llvm::Error Compilation::emit() {
 
 llvm::Error
 CompileOptions::checkMachine(const machine::Description &machine) const {
-  const bool forms =
-      weightCompression == "bitmap" || weightCompression == "runs";
+  const bool forms = weightCompression == "bitmap" ||
+                     weightCompression == "runs" ||
+                     weightCompression == "exponents";
   if (forms && machine.dma.decodedCodesPerCycle == 0)
     return makeError(ErrorClass::Usage,
                      "--weight-compression={} needs queues that decode such "
@@ -183,18 +184,24 @@ CompileOptions::checkMachine(const machine::Description &machine) const {
              : machine::requireCluster(machine, "--sparse=" + sparse.mode);
 }
 
-static WeightForm weightFormOf(llvm::StringRef name) {
+/// The form that was asked for, or found best for the module.
+static WeightForm weightFormOf(llvm::StringRef name, ModuleOp module) {
+  if (name == "auto" && module->hasAttr(npu::kPackedExponentsAttr))
+    return WeightForm::AutoExponents;
   return llvm::StringSwitch<WeightForm>(name)
       .Case("off", WeightForm::Dense)
       .Case("bitmap", WeightForm::Bitmap)
       .Case("runs", WeightForm::Runs)
+      .Case("exponents", WeightForm::Exponents)
       .Default(WeightForm::Auto);
 }
 
 /// What was found of the whole program before there was one.
 static std::string decisionsOfModule(ModuleOp module) {
-  return joinDecisions(programDecision(banksDecisionOf(module)),
-                       programDecision(comparisonsDecisionOf(module)));
+  return joinDecisions(
+      programDecision(banksDecisionOf(module)),
+      joinDecisions(programDecision(exponentsDecisionOf(module)),
+                    programDecision(comparisonsDecisionOf(module))));
 }
 
 /// \p most: instructions after which the program is given up.
@@ -205,10 +212,10 @@ llvm::Error Compilation::generate(std::optional<uint64_t> most) {
   if (!most && mayGiveUp)
     most = budget->mostInstructions();
   InstructionLimit limit{most.value_or(0)};
-  if (llvm::Error error =
-          convertNPUToISA(*result.module, &result.weights,
-                          weightFormOf(options.weightCompression), dataName,
-                          most ? &limit : nullptr)) {
+  if (llvm::Error error = convertNPUToISA(
+          *result.module, &result.weights,
+          weightFormOf(options.weightCompression, *result.module), dataName,
+          most ? &limit : nullptr)) {
     if (limit.exceeded)
       budget->giveUp();
     return error;
@@ -374,6 +381,7 @@ npu::ChooseClusterOptions Compilation::clusterOptions() const {
   cluster.variant = options.sparse.variant;
   cluster.blockRows = options.sparse.block[0];
   cluster.blockCols = options.sparse.block[1];
+  cluster.order = options.sparse.order;
   cluster.algorithm = options.sparse.algorithm;
   cluster.metric = options.sparse.metric;
   cluster.threshold = options.sparse.threshold;
@@ -394,6 +402,11 @@ llvm::Error Compilation::assign() {
     (*result.module)->setAttr(npu::kBanksApartAttr, UnitAttr::get(&context));
   if (banksDecision)
     (*result.module)->setAttr(npu::kBanksDecisionAttr, banksDecision);
+  if (packsExponents)
+    (*result.module)
+        ->setAttr(npu::kPackedExponentsAttr, UnitAttr::get(&context));
+  if (exponentsDecision)
+    (*result.module)->setAttr(npu::kExponentsDecisionAttr, exponentsDecision);
   if (comparisonsDecision)
     (*result.module)
         ->setAttr(npu::kComparisonsDecisionAttr, comparisonsDecision);
@@ -523,6 +536,8 @@ llvm::Expected<CompileResult> Compilation::run() {
       if (trial && machine.sb.banks > 1)
         assigned = result.module->clone();
     }
+    if (phase == Phase::Tile && trial)
+      tiled = result.module->clone();
     std::chrono::duration<double> elapsed =
         std::chrono::steady_clock::now() - start;
     result.times.push_back({phase, elapsed.count()});

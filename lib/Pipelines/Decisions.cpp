@@ -15,6 +15,9 @@ using namespace mlir;
 namespace ashlar::pipelines {
 namespace {
 
+/// The node of decisions about the whole program.
+constexpr llvm::StringLiteral kProgramNode = "(program)";
+
 /// An attribute as a JSON value; what JSON has no form for becomes its text.
 llvm::json::Value toJson(Attribute attr) {
   if (auto text = dyn_cast<StringAttr>(attr))
@@ -58,7 +61,7 @@ void addPlacement(Operation *op, llvm::json::Array &decisions) {
 /// The node that a decision is about; a program belongs to none.
 std::string nameOf(Operation *op) {
   return mlir::isa<isadialect::ProgramOp>(op)
-             ? "(program)"
+             ? kProgramNode.str()
              : analysis::getNodeName(op->getLoc());
 }
 
@@ -102,7 +105,25 @@ std::string collectDecisions(ModuleOp module) {
 std::string programDecision(records::DecisionAttr decision) {
   llvm::json::Array decisions;
   if (decision)
-    decisions.push_back(entryOf("(program)", decision));
+    decisions.push_back(entryOf(kProgramNode.str(), decision));
+  return toText(std::move(decisions));
+}
+
+std::string mergeDecisions(llvm::StringRef ofNodes, llvm::StringRef ofProgram) {
+  auto parse = [](llvm::StringRef text) {
+    llvm::json::Value value = llvm::cantFail(llvm::json::parse(text));
+    return std::move(*value.getAsArray());
+  };
+  auto isOfProgram = [](const llvm::json::Value &entry) {
+    return entry.getAsObject()->getString("node") == kProgramNode;
+  };
+  llvm::json::Array decisions;
+  for (llvm::json::Value &entry : parse(ofNodes))
+    if (!isOfProgram(entry))
+      decisions.push_back(std::move(entry));
+  for (llvm::json::Value &entry : parse(ofProgram))
+    if (isOfProgram(entry))
+      decisions.push_back(std::move(entry));
   return toText(std::move(decisions));
 }
 

@@ -99,8 +99,10 @@ llvm::Error Compilation::measureMaps() {
   result.times = std::move(kept.times);
   result.decisionsJson = joinDecisions(
       joinDecisions(collectDecisions(*again), collectDecisions(*result.module)),
-      joinDecisions(programDecision(banksDecisionOf(*again)),
-                    programDecision(comparisonsDecisionOf(*again))));
+      joinDecisions(
+          programDecision(banksDecisionOf(*again)),
+          joinDecisions(programDecision(exponentsDecisionOf(*again)),
+                        programDecision(comparisonsDecisionOf(*again)))));
   result.program->decisionsJson = result.decisionsJson;
   return llvm::Error::success();
 }
@@ -233,6 +235,7 @@ llvm::Expected<Tried> Compilation::runTrial(const ClusterChoice &choice,
   Tried tried;
   tried.result = std::move(*done);
   tried.assigned = std::move(other.assigned);
+  tried.tiled = std::move(other.tiled);
   tried.known = std::move(other.timed);
   return tried;
 }
@@ -554,6 +557,11 @@ llvm::Expected<bool> Compilation::measureChoices() {
     choose(choice);
     best = std::move(*tried);
   }
+  auto finished =
+      tryExponents({clusters, scatter, denseReason}, std::move(*best));
+  if (!finished)
+    return finished.takeError();
+  best = std::move(*finished);
   bound = {};
   mayGiveUp = false;
   comparisonsDecision = budget->decision(context);

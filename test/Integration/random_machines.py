@@ -83,6 +83,7 @@ PRICES = {
     "sparse.narrow_tcus": [0, 0, 1, 3, 8], "sparse.narrow_lanes": [1, 5, 16, 64, 100],
     "sparse.accumulator_banks": [0, 1, 8, 64, 256], "sparse.scan_positions": [0, 1, 16, 128],
     "sparse.fmu_write_bytes": [0, 1, 16, 64], "sparse.route_bytes": [0, 1, 64],
+    "sparse.window_shift": [0, 1, 2],
     "dram.misaligned_bursts": ["true", "false"],
 }
 
@@ -95,7 +96,7 @@ LESS = ["dram.latency", "act.latency", "vec.latency", "sparse.accumulate_latency
         "sparse.part_cycles", "dma.setup_cycles", "dma.onchip_latency"]
 SMALL = ["sparse.coefficients_per_step", "sparse.wm_broadcast", "sb.ports"]
 CLUSTER_PRICES = ["sparse.accumulator_banks", "sparse.scan_positions", "sparse.fmu_write_bytes",
-                  "sparse.route_bytes"]
+                  "sparse.route_bytes", "sparse.window_shift"]
 COSTS = ["cheap", "medium", "expensive", "very_expensive"]
 # The same where 0 means as much as can be used.
 MORE_OR_ALL = ["psum.write_ports", "psum.read_bytes_per_cycle", "fetch.bytes_per_cycle"]

@@ -47,12 +47,23 @@ struct StreamShape {
   uint32_t kH = 1, kW = 1;       ///< 1 to 255.
   uint32_t mantissaBits = 8;     ///< Two's complement, 1 to 17.
   uint32_t shiftBits = 0;        ///< 0 to 4.
+  /// Order of the taps of a kernel: row by row, in each from left to right, or
+  /// with turn > 0 from right to left in the rows ky with an odd ky / turn. The
+  /// rows that meet one phase of a stride are `turn` apart.
+  uint32_t turn = 0; ///< 0 to 15.
 
   uint32_t taps() const { return kH * kW; }
   uint32_t valueBits() const { return mantissaBits + shiftBits; }
   /// First region of the group of a channel.
   uint32_t firstRegion(uint32_t channel) const {
     return (firstInGroup + channel) / channelsPerGroup * kernels;
+  }
+  /// The tap, ky * kW + kx, that comes as number \p place in the order of a
+  /// kernel; and the place of a tap, which is the same function.
+  uint32_t tapAt(uint32_t place) const {
+    if (turn == 0 || place / kW / turn % 2 == 0)
+      return place;
+    return place / kW * kW + (kW - 1 - place % kW);
   }
   /// All regions that the stream may name.
   uint32_t regions() const { return firstRegion(channels - 1) + kernels; }
@@ -74,9 +85,9 @@ StreamEncoding smallestEncoding(const StreamShape &shape, uint64_t kernels,
 
 /// Encodes one list of coefficients per channel. Zeros are omitted (a dense
 /// stream holds them anyway). Lists keep the order given, so kernels may
-/// alternate; the others are ordered by (z, ky, kx). Errors (Internal):
-/// coefficients outside the shape, or two at one place where the encoding has
-/// one.
+/// alternate; the others are ordered by z and the place of the tap. Errors
+/// (Internal): coefficients outside the shape, two at one place where the
+/// encoding has one, or a list that with `turn` has taps out of order.
 llvm::Expected<std::vector<uint8_t>>
 encodeStream(const StreamShape &shape,
              llvm::ArrayRef<std::vector<Coefficient>> channels,
@@ -102,8 +113,8 @@ public:
 
 /// Decodes a stream; gives the bytes that it takes. Malformed: a bad header, a
 /// stream longer than \p bytes, a kernel or position that the shape does not
-/// have, a zero in an encoding that leaves zeros out. Hostile bytes never do
-/// worse.
+/// have, a zero in an encoding that leaves zeros out, a list with taps in
+/// another order than `turn` says. Hostile bytes never do worse.
 llvm::Expected<uint64_t> decodeStream(llvm::ArrayRef<uint8_t> bytes,
                                       StreamVisitor &visitor);
 

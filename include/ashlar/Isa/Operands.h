@@ -111,6 +111,8 @@ struct CodesOperand : Operand {
   unsigned unit = 0;
   uint64_t stored = 0;
 
+  /// Dimension 3 repeats rows of codes.
+  bool repeatsRows() const { return form == CodeForm::Exponents && unit == 1; }
   /// The stream as its codec describes it.
   numerics::CodeStream stream() const;
 };

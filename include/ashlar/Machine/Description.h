@@ -191,6 +191,9 @@ struct Sparse {
   /// Bytes per cycle of a link between memory and compute units that
   /// `tcc.bind` connects; 0: routes only have length.
   uint64_t routeBytes = 0;
+  /// Positions, rows and columns together, that the window of a scattering unit
+  /// of variant A moves per cycle; 0: to any place from one step to the next.
+  uint64_t windowShift = 0;
   bool operator==(const Sparse &) const = default;
 
   bool exists() const { return tcus > 0; }

@@ -56,6 +56,14 @@ uint64_t scanCycles(const Description &machine, uint64_t positions);
 uint64_t scatterLatency(const Description &machine, ScatterVariant variant,
                         uint64_t weights);
 
+/// Cycles that the window of variant A needs beyond the steps of its weights to
+/// move \p distance positions, rows and columns together, from one weight of a
+/// kernel to the next: the registers shift with the last sum of a step, and
+/// once more for every further sparse.window_shift positions. 0 in the other
+/// variants, which have no window.
+uint64_t windowMove(const Description &machine, ScatterVariant variant,
+                    uint64_t distance);
+
 /// Cycles of a kernel over a block: the products, which the fullest bank of the
 /// accumulators holds up with \p bankSums sums. Variant A sums in registers
 /// instead, which \p window accumulators are loaded into before and stored from

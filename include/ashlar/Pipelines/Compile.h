@@ -53,6 +53,8 @@ struct SparseOptions {
   std::string variant = "D"; ///< unit that scatters: A, B, C or D
   /// Rows and columns of the blocks that it scatters; 0: the whole tile.
   std::array<int64_t, 2> block{0, 0};
+  /// ascending, snake or auto: the coefficients of a kernel in scatter mode
+  std::string order = "auto";
   std::string algorithm = "p2";
   std::string metric = "nnz";
   int64_t threshold = 300;      ///< 1/10000
@@ -167,6 +169,9 @@ std::string programDecision(records::DecisionAttr decision);
 
 /// Concatenates the decisions of two texts made by collectDecisions().
 std::string joinDecisions(llvm::StringRef first, llvm::StringRef second);
+
+/// Decisions of nodes from one list, those of the whole program from another.
+std::string mergeDecisions(llvm::StringRef ofNodes, llvm::StringRef ofProgram);
 
 /// The whole of ashlarc; returns the exit code.
 int compilerMain(llvm::ArrayRef<std::string> args);

@@ -436,6 +436,8 @@ DictionaryAttr cutsAttr(const TilePlan &plan, const DataProfile &data,
   cuts.set("halo",
            partition::name(plan.disjoint ? partition::HaloMode::Disjoint
                                          : partition::HaloMode::Overlap));
+  if (cut.order == WeightOrder::Snake)
+    cuts.set("order", "snake");
   cuts.set("time", plan.cutAtRunTime ? "run" : "compilation");
   if (plan.cutAtRunTime) {
     cuts.set("counts", drained ? "drain" : "pass");

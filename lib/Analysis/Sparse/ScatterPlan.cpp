@@ -6,12 +6,15 @@
 
 #include "ashlar/Analysis/Layout/StorageType.h"
 #include "ashlar/Analysis/Sparse/CounterAllocation.h"
+#include "ashlar/Isa/CoefficientStream.h"
 #include "dialects/NPU/NPUDialect.h"
 #include "mlir/IR/Builders.h"
 #include "llvm/Support/MathExtras.h"
 
 #include <cmath>
+#include <cstdlib>
 #include <map>
+#include <numeric>
 
 using namespace mlir;
 
@@ -23,9 +26,59 @@ using partition::Box;
 // The problem
 //===----------------------------------------------------------------------===//
 
+namespace {
+/// The way of the window over the weights of a kernel that meet one phase.
+struct Way {
+  uint32_t taps = 0, moves = 0;
+  int64_t row = 0, col = 0; ///< of the last weight
+};
+
+/// Follows the windows of a unit over the taps of kernels.
+class Windows {
+public:
+  Windows(const TileProblem &problem, const machine::TileGeometry &geometry,
+          machine::ScatterVariant variant, uint32_t turn,
+          const machine::Description &machine)
+      : geometry(geometry), variant(variant), machine(machine) {
+    order.kH = problem.kernel[0], order.kW = problem.kernel[1];
+    order.turn = turn;
+  }
+
+  using Ways = std::map<std::pair<uint32_t, uint32_t>, Way>;
+
+  /// The ways over the taps of a kernel that `isZero` has weights for, by
+  /// their phases.
+  Ways of(llvm::function_ref<bool(int64_t)> isZero) const {
+    Ways ways;
+    for (uint32_t place = 0; place < order.taps(); ++place) {
+      const uint32_t tap = order.tapAt(place);
+      if (isZero(tap))
+        continue;
+      const machine::AxisPhases::Tap &y = geometry.h.taps[tap / order.kW];
+      const machine::AxisPhases::Tap &x = geometry.w.taps[tap % order.kW];
+      Way &way = ways[{y.phase, x.phase}];
+      const auto row = static_cast<int64_t>(y.shift);
+      const auto col = static_cast<int64_t>(x.shift);
+      if (way.taps++ > 0)
+        way.moves += machine::windowMove(machine, variant,
+                                         std::abs(row - way.row) +
+                                             std::abs(col - way.col));
+      way.row = row, way.col = col;
+    }
+    return ways;
+  }
+
+private:
+  const machine::TileGeometry &geometry;
+  const machine::ScatterVariant variant;
+  const machine::Description &machine;
+  isa::StreamShape order;
+};
+} // namespace
+
 /// Slices of one channel of a column.
 static std::vector<SliceCount> slicesOf(const TileProblem &problem,
-                                        const machine::TileGeometry &geometry,
+                                        const Windows &windows,
                                         const WeightPattern &weights,
                                         size_t column, int64_t channel) {
   const ColumnTile &tile = problem.columns[column];
@@ -36,30 +89,63 @@ static std::vector<SliceCount> slicesOf(const TileProblem &problem,
   int64_t end =
       std::min((group + 1) * outPerGroup, tile.firstOutput + tile.cols);
   int64_t taps = problem.kernel[0] * problem.kernel[1];
-  // Kernels by (row phase, column phase, coefficients).
-  std::map<std::tuple<uint32_t, uint32_t, uint32_t>, uint32_t> counted;
+  // Kernels by (row phase, column phase, coefficients, moves).
+  std::map<std::array<uint32_t, 4>, uint32_t> counted;
   uint32_t points = 0;
   for (int64_t place = begin; place < end; ++place) {
     int64_t output = problem.outputAt(place);
-    std::map<std::pair<uint32_t, uint32_t>, uint32_t> own;
-    for (int64_t tap = 0; tap < taps; ++tap)
-      if (!weights.isZero(output, tap, channel % inPerGroup)) {
-        ++own[{geometry.h.taps[tap / problem.kernel[1]].phase,
-               geometry.w.taps[tap % problem.kernel[1]].phase}];
-        ++points;
-      }
-    if (taps > 1)
-      for (auto [phase, count] : own)
-        ++counted[{phase.first, phase.second, count}];
+    for (const auto &[phase, way] : windows.of([&](int64_t tap) {
+           return weights.isZero(output, tap, channel % inPerGroup);
+         })) {
+      points += way.taps;
+      if (taps > 1)
+        ++counted[{phase.first, phase.second, way.taps, way.moves}];
+    }
   }
   if (taps == 1)
-    return points > 0 ? std::vector<SliceCount>{{0, 0, points, 1}}
+    return points > 0 ? std::vector<SliceCount>{{0, 0, points, 1, 0}}
                       : std::vector<SliceCount>();
   std::vector<SliceCount> slices;
-  for (auto [key, kernels] : counted)
-    slices.push_back(
-        {std::get<0>(key), std::get<1>(key), std::get<2>(key), kernels});
+  for (const auto &[key, kernels] : counted)
+    slices.push_back({key[0], key[1], key[2], kernels, key[3]});
   return slices;
+}
+
+/// Cycles in which windows move on between the weights of all kernels.
+static uint64_t movesOf(const TileProblem &problem, const Windows &windows,
+                        const WeightPattern &weights) {
+  uint64_t moves = 0;
+  for (int64_t output = 0; output < problem.outputs; ++output)
+    for (int64_t c = 0; c < problem.channels / problem.groups; ++c)
+      for (const auto &[phase, way] : windows.of(
+               [&](int64_t tap) { return weights.isZero(output, tap, c); }))
+        moves += way.moves;
+  return moves;
+}
+
+/// The turn of the order that is asked for. What its windows move alone decides
+/// `auto`: the steps of the weights are the same in all orders, and what waits
+/// in the queues of variants C and D follows from the data of a run.
+static uint32_t turnOf(const TileProblem &problem,
+                       const machine::TileGeometry &geometry,
+                       const WeightPattern &weights, const CutOptions &cut,
+                       const machine::Description &machine) {
+  if (cut.order == WeightOrder::Ascending ||
+      problem.kernel[0] * problem.kernel[1] == 1)
+    return 0;
+  // Rows of taps that meet the same rows of a feature map.
+  const auto snake = static_cast<uint32_t>(
+      problem.stride[0] / std::gcd(problem.stride[0], problem.dilation[0]));
+  if (cut.order == WeightOrder::Snake)
+    return snake;
+  if (machine::windowMove(machine, cut.variant, INT64_MAX) == 0)
+    return 0;
+  auto moves = [&](uint32_t turn) {
+    return movesOf(problem,
+                   Windows(problem, geometry, cut.variant, turn, machine),
+                   weights);
+  };
+  return moves(snake) < moves(0) ? snake : 0;
 }
 
 /// Both axes of the whole feature map of a convolution.
@@ -102,12 +188,14 @@ void addScatter(TileProblem &problem, Operation *op,
     scatter.data.counts = partition::CountMap();
   if (scatter.data.hasPlaces())
     scatter.sums = std::make_shared<partition::PrefixSums>(scatter.data.counts);
-  machine::TileGeometry geometry = TilePlan().geometry(problem);
+  const machine::TileGeometry geometry = TilePlan().geometry(problem);
+  scatter.turn = turnOf(problem, geometry, weights, cut, machine);
+  const Windows windows(problem, geometry, cut.variant, scatter.turn, machine);
   for (size_t i = 0; i < problem.columns.size(); ++i) {
     ChannelRange range = channelsOf(problem, i);
     std::vector<std::vector<SliceCount>> own;
     for (int64_t c = 0; c < range.count; ++c)
-      own.push_back(slicesOf(problem, geometry, weights, i, range.first + c));
+      own.push_back(slicesOf(problem, windows, weights, i, range.first + c));
     scatter.slices.push_back(std::move(own));
   }
   problem.scatter = std::move(scatter);
@@ -123,7 +211,7 @@ npu::ScatterAttr scatterAttr(const DataProfile &data, const CutOptions &cut,
       text(partition::name(cut.algorithm)), text(partition::name(cut.metric)),
       cut.threshold, text(partition::name(cut.time)),
       text(partition::name(cut.halo)), data.toAttr(context), cut.block[0],
-      cut.block[1]);
+      cut.block[1], cut.order == WeightOrder::Snake);
 }
 
 void addScatterOf(TileProblem &problem, Operation *op,
@@ -148,6 +236,7 @@ void addScatterOf(TileProblem &problem, Operation *op,
   cut.variant = static_cast<machine::ScatterVariant>(attr.getVariant());
   cut.threshold = attr.getThreshold();
   cut.block = {attr.getBlockRows(), attr.getBlockCols()};
+  cut.order = attr.getSnake() ? WeightOrder::Snake : WeightOrder::Ascending;
   addScatter(problem, op, weights, DataProfile::fromAttr(attr.getData()), cut,
              machine);
 }
@@ -356,7 +445,8 @@ private:
     const uint64_t results = units.rows * units.cols;
     return slice.kernels *
            machine::scatterSlice(
-               machine, variant, times.of(units.lanes, slice.taps, q),
+               machine, variant,
+               times.of(units.lanes, slice.taps, q) + slice.moves,
                machine::expectedBankSums(machine, q * results / positions,
                                          window, slice.taps),
                window);

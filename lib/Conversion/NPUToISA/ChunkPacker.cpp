@@ -3,14 +3,16 @@
 // Packing of weights. In DRAM a tile is its rows in partition order, each row
 // the columns of the column tile, W bits per mantissa without gaps between rows
 // and tiles, with or without its zeros, whichever is shorter. Exponents follow
-// in the same order with one row of bytes per block, or per row of XM where
-// blocks of one column begin inside a row; of elements of two bytes with the
-// byte between them, where rows are read sooner than single cells.
+// in the same order with one row of cells per block, or per row of XM where
+// blocks of one column begin inside a row: as distances from the largest, in
+// up to five bits, or as bytes; of elements of two bytes with the byte between
+// them, where rows are read sooner than single cells.
 
 #include "ChunkPacker.h"
 
 #include "LoopOrder.h"
 #include "ashlar/Analysis/Layout/StorageType.h"
+#include "ashlar/Isa/Operands.h"
 #include "ashlar/Machine/Cycles.h"
 #include "ashlar/Numerics/BlockArithmetic.h"
 #include "ashlar/Numerics/PackedCodes.h"
@@ -200,6 +202,29 @@ struct Pitches {
   int64_t tile, row, element;
 };
 
+/// Exponents of a run that are stored in few bits to byte `target` of XM: rows
+/// of the queue repeat them over the rows of XM.
+isa::DmaUnpack cellUnpack(const ProgramBuilder &builder, const TileRun &run,
+                          const CellRun &cells, int64_t cols, int64_t target,
+                          const Pitches &pitches, bool once) {
+  isa::DmaUnpack unpack{};
+  unpack.queue = builder.weightQueue();
+  unpack.elemBytes = pitches.element;
+  unpack.form = isa::CodeForm::Exponents;
+  unpack.mantissa = cells.codes->width;
+  unpack.zero = cells.codes->zero;
+  unpack.unit = !once && cells.repeat > 1;
+  unpack.srcBase = cells.address;
+  unpack.dstBase = target + cells.firstRow * pitches.row;
+  unpack.n1 = run.count, unpack.n2 = cells.blocks;
+  unpack.n3 = once ? 1 : cells.repeat, unpack.n4 = cols;
+  unpack.dstStride1 = pitches.tile;
+  unpack.dstStride2 = cells.repeat * pitches.row;
+  unpack.dstStride3 = pitches.row;
+  unpack.dstStride4 = pitches.element;
+  return unpack;
+}
+
 /// Exponents of a run to byte `target` of XM. The repetition of a cell is the
 /// innermost dimension: DRAM reads it once, unless writing cells one by one
 /// would take longer than reading them again. `once`: only the first row of
@@ -247,22 +272,105 @@ Pitches pitchesOf(const ProgramBuilder &builder, const StreamedProduct &product,
           product.elementBytes};
 }
 
-/// The cells of a run, as they are stored.
-std::vector<uint8_t> packCells(const ProgramBuilder &builder,
-                               llvm::ArrayRef<StationaryTile> tiles,
-                               const ColumnTile &column,
-                               const TileReader &reader, const CellRun &cells) {
-  std::vector<uint8_t> bytes;
-  bytes.reserve(tiles.size() * cells.blocks * column.cols * cells.bytes);
+/// The cells of a run, in the order in which they are stored.
+std::vector<int16_t> cellsOf(const ProgramBuilder &builder,
+                             llvm::ArrayRef<StationaryTile> tiles,
+                             const ColumnTile &column, const TileReader &reader,
+                             const CellRun &cells) {
+  std::vector<int16_t> all;
+  all.reserve(tiles.size() * cells.blocks * column.cols);
   const int64_t group = builder.machine.xmGroup, rows = group * cells.repeat;
   for (const StationaryTile &tile : tiles)
     for (int64_t i = 0; i < cells.blocks; ++i)
-      for (int64_t col = 0; col < column.cols; ++col) {
-        bytes.push_back(static_cast<uint8_t>(
-            reader.cell(tile, cells.firstRow * group + i * rows, rows, col)));
-        bytes.resize(bytes.size() + cells.bytes - 1);
-      }
+      for (int64_t col = 0; col < column.cols; ++col)
+        all.push_back(
+            reader.cell(tile, cells.firstRow * group + i * rows, rows, col));
+  return all;
+}
+
+/// Queue cycles and bytes of DRAM of a load.
+struct LoadCost {
+  uint64_t cycles = 0, bytes = 0;
+};
+
+LoadCost costOf(const machine::Description &machine,
+                const isa::DmaUnpack &unpack) {
+  const isa::LinearOperand to = operandDst(unpack);
+  const llvm::SmallVector<uint64_t, 5> counts = to.counts();
+  const llvm::SmallVector<int64_t, 5> strides = to.strides();
+  machine::DmaSide side{false, counts, strides, unpack.elemBytes, 0, 0};
+  side.rowBytes = machine.sb.bytesPerPartition;
+  const numerics::CodeStream codes = operandSrc(unpack).stream();
+  const machine::StreamSide stream{codes.bytes(), codes.decoded(),
+                                   unpack.srcBase};
+  const machine::Timing timing = machine::dmaUnpack(machine, stream, side);
+  return {std::max(timing.issue, timing.dram),
+          machine::streamTraffic(machine, stream).burstBytes};
+}
+
+/// Stores the exponents of a run in few bits where loading them then takes
+/// neither more cycles nor as many bytes of DRAM.
+void chooseCells(const ProgramBuilder &builder, const TileRun &run,
+                 CellRun &cells, llvm::ArrayRef<int16_t> all, int64_t cols,
+                 const Pitches &pitches, bool once) {
+  const machine::Description &machine = builder.machine;
+  const bool asked = builder.weightForm == WeightForm::Exponents;
+  if ((builder.weightForm != WeightForm::AutoExponents && !asked) ||
+      machine.dma.decodedCodesPerCycle == 0)
+    return;
+  // A queue holds a row of cells that it repeats.
+  if (!once && cells.repeat > 1 &&
+      cols > static_cast<int64_t>(machine.pe.columns))
+    return;
+  const std::optional<numerics::CodeStream> codes =
+      numerics::exponentStream(all);
+  if (!codes)
+    return;
+  CellRun packed = cells;
+  packed.codes = codes;
+  packed.bytes = pitches.element;
+  const LoadCost own =
+      costOf(machine, cellUnpack(builder, run, packed, cols, 0, pitches, once));
+  const isa::DmaCopy copy =
+      cellCopy(builder, run, cells, cols, 0, pitches, once);
+  const uint64_t copied = copiedBytes(machine, copy);
+  if (own.bytes < copied && (asked || own.cycles <= copyCycles(machine, copy)))
+    cells = packed;
+}
+
+/// Bytes of cells as they are stored without a form of their own.
+std::vector<uint8_t> cellBytes(llvm::ArrayRef<int16_t> all, int64_t pitch) {
+  std::vector<uint8_t> bytes;
+  bytes.reserve(all.size() * pitch);
+  for (int16_t cell : all) {
+    bytes.push_back(static_cast<uint8_t>(cell));
+    bytes.resize(bytes.size() + pitch - 1);
+  }
   return bytes;
+}
+
+/// Writes the exponents of a run to the DRAM image.
+void packCells(ProgramBuilder &builder, const StreamedProduct &product,
+               const ColumnTile &column, const TileReader &reader,
+               const TileRun &run, CellRun &cells) {
+  const Pitches pitches = pitchesOf(builder, product, column);
+  const bool once = product.awaitsDram;
+  cells.bytes = storedBytes(builder, run, cells, column.cols, pitches, once);
+  const std::vector<int16_t> all = cellsOf(
+      builder, llvm::ArrayRef(column.tiles).slice(run.firstTile, run.count),
+      column, reader, cells);
+  const std::vector<uint8_t> bytes = cellBytes(all, cells.bytes);
+  chooseCells(builder, run, cells, all, column.cols, pitches, once);
+  if (!cells.codes) {
+    cells.address =
+        builder.addConstant(bytes, &NodeStorage::exponents, product.node);
+    return;
+  }
+  cells.address = builder.addConstant(numerics::packSparse(all, *cells.codes),
+                                      &NodeStorage::exponents, product.node);
+  builder.storage[product.node].omitted +=
+      static_cast<int64_t>(bytes.size()) -
+      static_cast<int64_t>(cells.codes->bytes());
 }
 
 void packRun(ProgramBuilder &builder, const StreamedProduct &product,
@@ -289,14 +397,8 @@ void packRun(ProgramBuilder &builder, const StreamedProduct &product,
   builder.storage[product.node].omitted +=
       static_cast<int64_t>(numerics::packedBytes(codes.size(), bits)) -
       static_cast<int64_t>(run.codes.bytes());
-  for (CellRun &cells : run.cells) {
-    cells.bytes =
-        storedBytes(builder, run, cells, column.cols,
-                    pitchesOf(builder, product, column), product.awaitsDram);
-    cells.address =
-        builder.addConstant(packCells(builder, tiles, column, reader, cells),
-                            &NodeStorage::exponents, product.node);
-  }
+  for (CellRun &cells : run.cells)
+    packCells(builder, product, column, reader, run, cells);
 }
 
 void append32(std::vector<uint8_t> &bytes, uint32_t word) {
@@ -421,10 +523,15 @@ void emitChunkLoad(ProgramBuilder &builder, const StreamedProduct &product,
     if (mantissas)
       return emitMantissas(builder, run, column.cols, codeBits(product),
                            run.part * pitches.row + target, pitches);
-    for (const CellRun &cells : run.cells)
-      builder.emitWeights(cellCopy(builder, run, cells, column.cols,
-                                   run.part / group * pitches.row + target,
-                                   pitches, once));
+    for (const CellRun &cells : run.cells) {
+      const int64_t to = run.part / group * pitches.row + target;
+      if (cells.codes)
+        builder.emitWeights(
+            cellUnpack(builder, run, cells, column.cols, to, pitches, once));
+      else
+        builder.emitWeights(
+            cellCopy(builder, run, cells, column.cols, to, pitches, once));
+    }
   };
   // Cells that are copied on go first: mantissas arrive in the meantime.
   for (const TileRun &run : chunk.runs)

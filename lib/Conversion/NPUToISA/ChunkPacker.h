@@ -22,6 +22,8 @@ struct CellRun {
   int64_t repeat = 1;   ///< rows of XM that each stored cell fills
   int64_t bytes = 1;    ///< stored per cell: 1, or as many as an element has
   int64_t address = 0;  ///< in DRAM
+  /// How they are stored there, if not as bytes: loads write whole elements.
+  std::optional<numerics::CodeStream> codes;
 
   bool sameRows(const CellRun &other) const {
     return firstRow == other.firstRow && blocks == other.blocks &&

@@ -5,6 +5,7 @@
 #include "LoopOrder.h"
 
 #include "ashlar/Analysis/Cost/CopyNest.h"
+#include "ashlar/Isa/Operands.h"
 
 namespace ashlar::codegen {
 
@@ -34,6 +35,17 @@ uint64_t copyCycles(const machine::Description &machine,
   return machine::TransferCosts(machine)
       .of(transferOf(machine, copy))
       .cycles(1);
+}
+
+uint64_t copiedBytes(const machine::Description &machine,
+                     const isa::DmaCopy &copy) {
+  const isa::LinearOperand from = operandSrc(copy);
+  const llvm::SmallVector<uint64_t, 5> counts = from.counts();
+  const llvm::SmallVector<int64_t, 5> strides = from.strides();
+  return machine::dramTraffic(machine,
+                              {copy.srcMem == isa::Memory::Dram, counts,
+                               strides, copy.elemBytes, 0, copy.srcBase})
+      .burstBytes;
 }
 
 void orderForRuns(const machine::Description &machine, isa::DmaCopy &copy) {

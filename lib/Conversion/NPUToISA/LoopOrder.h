@@ -19,6 +19,10 @@ void orderForRuns(const machine::Description &machine, isa::DmaCopy &copy);
 uint64_t copyCycles(const machine::Description &machine,
                     const isa::DmaCopy &copy);
 
+/// Bytes of whole bursts that a copy reads from DRAM.
+uint64_t copiedBytes(const machine::Description &machine,
+                     const isa::DmaCopy &copy);
+
 } // namespace ashlar::codegen
 
 #endif // ASHLAR_LIB_CONVERSION_NPUTOISA_LOOPORDER_H

@@ -56,6 +56,7 @@ public:
         outPerGroup(problem.outputs / problem.groups) {
     // Sums of one region follow each other too closely for the adder.
     interleaves = kernelsAlternate(problem, plan, machine);
+    turn = plan.scatter ? problem.scatter->turn : 0;
   }
 
   llvm::Expected<WaveStreams> pack(const ColumnWave &wave) const;
@@ -80,6 +81,7 @@ private:
   const machine::Description &machine;
   int64_t inPerGroup, outPerGroup;
   bool interleaves = false;
+  uint32_t turn = 0; ///< of the snake that the taps of a kernel come in
   std::vector<uint32_t> bias; ///< by output; empty: sums start from zero
 };
 
@@ -94,6 +96,7 @@ isa::StreamShape StreamPacker::shapeOf(size_t column, const Chunk &chunk,
   shape.kH = problem.kernel[0], shape.kW = problem.kernel[1];
   shape.mantissaBits = problem.weightBits;
   shape.shiftBits = llvm::Log2_32_Ceil(range + 1);
+  shape.turn = turn;
   bool whole = problem.groups > 1 && tile.firstOutput % outPerGroup == 0 &&
                tile.cols % outPerGroup == 0;
   shape.kernels = whole ? outPerGroup : tile.cols;
@@ -120,7 +123,8 @@ analysis::KernelTurns StreamPacker::turnsOf(uint64_t kernels) const {
   return {kernels, gap, width};
 }
 
-/// Coefficients of an input channel, result by result.
+/// Coefficients of an input channel, result by result, in the order of the
+/// taps.
 std::vector<isa::Coefficient>
 StreamPacker::kernelsOf(size_t column, int64_t channel,
                         int64_t firstRegion) const {
@@ -129,10 +133,13 @@ StreamPacker::kernelsOf(size_t column, int64_t channel,
   int64_t begin = std::max(group * outPerGroup, tile.firstOutput);
   int64_t end =
       std::min((group + 1) * outPerGroup, tile.firstOutput + tile.cols);
-  int64_t taps = problem.kernel[0] * problem.kernel[1];
+  isa::StreamShape order;
+  order.kH = problem.kernel[0], order.kW = problem.kernel[1];
+  order.turn = turn;
   std::vector<isa::Coefficient> list;
   for (int64_t place = begin; place < end; ++place)
-    for (int64_t tap = 0; tap < taps; ++tap) {
+    for (uint32_t i = 0; i < order.taps(); ++i) {
+      const int64_t tap = order.tapAt(i);
       int64_t c = channel % inPerGroup, output = problem.outputAt(place);
       int16_t mantissa = weights.mantissa(output, tap, c);
       if (mantissa == 0 && !problem.issuesZeros)

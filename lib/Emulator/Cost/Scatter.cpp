@@ -10,6 +10,7 @@
 #include "ashlar/Support/Error.h"
 
 #include <algorithm>
+#include <cstdlib>
 
 namespace ashlar::emulator {
 
@@ -22,6 +23,11 @@ void ScatterCounters::add(const ScatterCounters &other) {
   waiting = std::max(waiting, other.waiting);
   dropped += other.dropped;
   combined += other.combined;
+}
+
+uint64_t windowDistance(const ScatterItem &from, const ScatterItem &to) {
+  return uint64_t(std::abs(from.row - to.row)) +
+         uint64_t(std::abs(from.col - to.col));
 }
 
 void orderWeights(std::vector<ScatterItem> &weights, WeightOrder order) {
@@ -68,6 +74,8 @@ public:
                          "{} products of equal index wait, the queues hold {}",
                          queue.size(), depth);
       count(issued);
+      if (next < total)
+        moveWindow();
     }
     return llvm::Error::success();
   }
@@ -123,6 +131,22 @@ private:
     }
     for (const ScatterItem &item : written)
       add(item.row, item.col, item.value);
+  }
+
+  /// The window of variant A shifts with the last sum of a weight; cycles pass
+  /// without a product where it has further to go.
+  void moveWindow() {
+    const size_t w = next / data.size();
+    if (unit.variant != ScatterVariant::A || unit.windowShift == 0 ||
+        next % data.size() != 0)
+      return;
+    const uint64_t way = windowDistance(weights[w - 1], weights[w]);
+    for (uint64_t gone = unit.windowShift; gone < way;
+         gone += unit.windowShift) {
+      ++counters.cycles;
+      if (trace)
+        trace->push_back({});
+    }
   }
 
   void count(size_t issued) {

@@ -34,6 +34,8 @@ struct ScatterUnit {
   uint32_t multipliers = 1;    ///< P
   uint32_t weightsPerStep = 2; ///< U of variants C and D
   uint32_t queueDepth = 0;     ///< Entries that may wait; 0 = P.
+  /// Positions that the window of variant A moves per cycle; 0 = any number.
+  uint32_t windowShift = 0;
 };
 
 /// A non-zero datum or weight at its position. Weights are given by kernel
@@ -44,6 +46,10 @@ struct ScatterItem {
   int64_t value = 0;
   bool operator==(const ScatterItem &) const = default;
 };
+
+/// Positions, rows and columns together, that the window of variant A moves
+/// from one weight to the next.
+uint64_t windowDistance(const ScatterItem &from, const ScatterItem &to);
 
 /// Kernel extents: a datum at (r, c) and a weight at (wr, wc) meet in the
 /// plane at (r + rows - 1 - wr, c + cols - 1 - wc).

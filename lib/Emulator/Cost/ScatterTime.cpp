@@ -29,7 +29,8 @@ static bool isClosed(const ScatterUnit &unit) {
 static ScatterUnit unitOf(const machine::Description &machine,
                           const isa::TccRun &op, uint64_t lanes) {
   return {static_cast<ScatterVariant>(op.variant), static_cast<uint32_t>(lanes),
-          static_cast<uint32_t>(machine.sparse.coefficientsPerStep), 0};
+          static_cast<uint32_t>(machine.sparse.coefficientsPerStep), 0,
+          static_cast<uint32_t>(machine.sparse.windowShift)};
 }
 
 //===- Streams ------------------------------------------------------------===//
@@ -79,6 +80,19 @@ struct Kernel {
 };
 } // namespace
 
+/// Cycles in which the window of the unit moves on between the weights of a
+/// kernel, in the order of the stream.
+static uint64_t movesOf(const machine::Description &machine,
+                        const isa::TccRun &op,
+                        llvm::ArrayRef<ScatterItem> weights) {
+  uint64_t cycles = 0;
+  for (size_t i = 1; i < weights.size(); ++i)
+    cycles +=
+        machine::windowMove(machine, static_cast<ScatterVariant>(op.variant),
+                            windowDistance(weights[i - 1], weights[i]));
+  return cycles;
+}
+
 std::vector<ScatterStream::Slice>
 ScatterStream::slicesOf(const machine::Description &machine,
                         const isa::TccRun &op,
@@ -112,13 +126,15 @@ ScatterStream::slicesOf(const machine::Description &machine,
                 kernel.weights.size(),
                 1,
                 oneTap ? 1 : kernel.weights.size(),
+                oneTap ? 0 : movesOf(machine, op, kernel.weights),
                 std::move(kernel.entries),
                 std::move(kernel.taps),
                 {}};
     auto same = llvm::find_if(slices, [&](const Slice &other) {
       return other.rowPhase == slice.rowPhase &&
              other.colPhase == slice.colPhase &&
-             other.weights == slice.weights && other.taps == slice.taps;
+             other.weights == slice.weights && other.taps == slice.taps &&
+             other.moves == slice.moves;
     });
     if (closed && same != slices.end()) {
       ++same->times;
@@ -276,9 +292,9 @@ llvm::Error ScatterTime::slice(const ScatterStream::Slice &slice) {
       continue;
     // Kernels of one tap write by address in all variants.
     const ScatterVariant variant = oneTap ? ScatterVariant::B : unit.variant;
-    pass += slice.times * machine::scatterSlice(machine, variant, *cycles,
-                                                bankSums(block, slice),
-                                                block.window);
+    pass += slice.times *
+            machine::scatterSlice(machine, variant, *cycles + slice.moves,
+                                  bankSums(block, slice), block.window);
     latency = std::max(latency,
                        machine::scatterLatency(machine, variant, slice.most));
   }

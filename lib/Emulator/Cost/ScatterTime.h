@@ -24,6 +24,8 @@ struct ScatterStream {
     uint64_t weights = 0;
     uint64_t times = 1; ///< Kernels alike, where only counts matter.
     uint64_t most = 0;  ///< Weights of one kernel and tap phase.
+    /// Cycles in which the window moves on between the weights of a kernel.
+    uint64_t moves = 0;
     /// Where banks matter: of kernels of one tap the entries between their
     /// accumulators and the first one's, of others the taps, in order.
     std::vector<uint32_t> entries, taps;

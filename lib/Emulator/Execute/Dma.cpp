@@ -400,22 +400,36 @@ static std::array<int64_t, 5> denseStrides(const std::array<uint64_t, 5> &n,
   return strides;
 }
 
-/// The codes of a stream that leaves zeros out, as whole elements; valid until
-/// the buffers of this thread are used again.
+/// Rows of `row` elements, each followed by `copies` - 1 copies of it, in place
+/// of rows one after the other.
+template <typename T>
+static void repeatRows(const int16_t *codes, uint64_t count, uint64_t row,
+                       uint64_t copies, T *to) {
+  for (uint64_t first = 0; first < count; first += row)
+    for (uint64_t copy = 0; copy < copies; ++copy, to += row)
+      std::copy_n(codes + first, row, to); // the low bytes
+}
+
+/// The codes of a stream that leaves zeros out, or of exponents, as whole
+/// elements; valid until the buffers of this thread are used again.
 static llvm::Expected<llvm::ArrayRef<uint8_t>>
 decodeSparse(const isa::DmaUnpack &op, llvm::ArrayRef<uint8_t> stream) {
   Scratch &scratch = Scratch::ofThisThread();
-  numerics::CodeStream shape = operandSrc(op).stream();
+  const isa::CodesOperand from = operandSrc(op);
+  numerics::CodeStream shape = from.stream();
   shape.zero = static_cast<int16_t>(op.zero);
   auto *codes = scratch.get<int16_t>(Scratch::RowA, shape.count);
   if (llvm::Error error = numerics::unpackSparse(stream, shape, codes))
     return error;
-  const uint64_t bytes = shape.count * op.elemBytes;
+  const uint64_t copies = from.repeatsRows() ? op.n3 : 1;
+  const uint64_t row = from.repeatsRows() ? op.n4 : shape.count;
+  const uint64_t bytes = shape.count * copies * op.elemBytes;
   auto *elements = scratch.get<uint8_t>(Scratch::RowB, bytes);
   if (op.elemBytes == 2)
-    std::memcpy(elements, codes, bytes);
+    repeatRows(codes, shape.count, row, copies,
+               reinterpret_cast<int16_t *>(elements));
   else
-    std::copy_n(codes, shape.count, elements); // the low bytes
+    repeatRows(codes, shape.count, row, copies, elements);
   return llvm::ArrayRef<uint8_t>(elements, bytes);
 }
 

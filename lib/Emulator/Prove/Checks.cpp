@@ -206,9 +206,13 @@ static Result check(const isa::DmaFill &op, const Description &machine) {
 }
 
 static Result check(const isa::DmaUnpack &op, const Description &machine) {
-  if (op.mantissa < 3 || op.mantissa > 8 * op.elemBytes)
-    return bad("codes of {} bits in elements of {} bytes, expected 3 to {}",
-               op.mantissa, op.elemBytes, 8 * op.elemBytes);
+  const bool exponents = op.form == isa::CodeForm::Exponents;
+  const uint32_t least = exponents ? 1 : 3;
+  const uint32_t most =
+      exponents ? numerics::kMostExponentBits : 8 * op.elemBytes;
+  if (op.mantissa < least || op.mantissa > most)
+    return bad("codes of {} bits in elements of {} bytes, expected {} to {}",
+               op.mantissa, op.elemBytes, least, most);
   if (Result finding = checkSparseCodes(op, machine))
     return finding;
   return checkDma(op, machine);

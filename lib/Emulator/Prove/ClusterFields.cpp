@@ -129,6 +129,8 @@ Result emulator::checkCluster(const isa::TccRun &op,
   if (!op.scatter && (op.variant != 0 || op.blockH != 0 || op.blockW != 0))
     return bad("variant {} and blocks of {}x{} without scatter", op.variant,
                op.blockH, op.blockW);
+  if (!op.scatter && op.turn != 0)
+    return bad("snake order of {} rows without scatter", op.turn);
   if (op.phase != 0 && op.phase >= op.block)
     return bad("{} channels before the first in blocks of {}", op.phase,
                op.block);

@@ -1,12 +1,28 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Fields of streams of weights that leave zeros out.
+// Fields of streams of weights that leave zeros out, and of their exponents.
 
 #include "FieldRules.h"
 
 using namespace ashlar;
 using namespace ashlar::emulator;
 using machine::Description;
+
+static Result checkExponents(const isa::DmaUnpack &op,
+                             const Description &machine) {
+  if (op.unit > 1 || op.stored)
+    return bad("unit {} and {} stored codes of exponents, expected 0 or 1, and "
+               "0",
+               op.unit, op.stored);
+  if (const int32_t least = op.zero - ((1 << op.mantissa) - 2);
+      op.zero > 127 || least < -127)
+    return bad("exponents of {} to {}, cells hold -127 to 127", least, op.zero);
+  if (op.unit == 1 && op.n4 > machine.pe.columns)
+    return bad("rows of {} exponents are repeated, the queues hold {}, one for "
+               "each column of the array",
+               op.n4, machine.pe.columns);
+  return std::nullopt;
+}
 
 Result emulator::checkSparseCodes(const isa::DmaUnpack &op,
                                   const Description &machine) {
@@ -20,6 +36,8 @@ Result emulator::checkSparseCodes(const isa::DmaUnpack &op,
     return bad("codes of form {}, but the machine has no decoder for them "
                "(dma.decoded_codes_per_cycle is 0)",
                isa::name(op.form).str());
+  if (op.form == isa::CodeForm::Exponents)
+    return checkExponents(op, machine);
   if (const int32_t half = 1 << (op.mantissa - 1);
       op.zero < -half || op.zero >= half)
     return bad("a left-out code {} that {} bits do not hold", op.zero,

@@ -164,6 +164,9 @@ SparseChecker::followStream(const isa::TccRun &op, const TileTable &table,
                            "{} of {}x{}",
                            shape.channels, shape.kH, shape.kW, op.channels,
                            op.kH, op.kW));
+  if (shape.turn != op.turn)
+    return bad(fmt::format("taps turn every {} rows, the instruction has {}",
+                           shape.turn, op.turn));
   cost.weightBits = shape.mantissaBits;
   StreamWalk walk(machine, op, table, group, shape.mantissaBits);
   facts = followed.find(walk.form(), bytes);

@@ -204,6 +204,7 @@ constexpr Setting settings[] = {
     {OPT_classify, setSparse<&SparseOptions::rule>},
     {OPT_scatter_unit, setSparse<&SparseOptions::variant>},
     {OPT_scatter_block, setScatterBlock},
+    {OPT_scatter_order, setSparse<&SparseOptions::order>},
     {OPT_partition, setSparse<&SparseOptions::algorithm>},
     {OPT_partition_metric, setSparse<&SparseOptions::metric>},
     {OPT_partition_threshold, setPartitionThreshold},

@@ -129,9 +129,11 @@ defm map_compression : Value<"map-compression">, MetaVarName<"FORM">,
            "bitmap, coo or quadtree">,
   Values<"auto,off,bitmap,coo,quadtree">, Group<mapping_group>;
 defm weight_compression : Value<"weight-compression">, MetaVarName<"FORM">,
-  HelpText<"zeros of the array's weights in DRAM: auto (default: left "
-           "out in the shortest form), off, bitmap or runs">,
-  Values<"auto,off,bitmap,runs">, Group<mapping_group>;
+  HelpText<"the array's weights in DRAM: auto (default: zeros left out in "
+           "the shortest form, exponents in few bits where the network takes "
+           "no more cycles), exponents (in few bits wherever possible), off, "
+           "or one form of zeros alone: bitmap or runs">,
+  Values<"auto,off,bitmap,runs,exponents">, Group<mapping_group>;
 defm nm_weights : Value<"nm-weights">, MetaVarName<"MODE">,
   HelpText<"N:M weights on arrays that have the pattern: auto "
            "(default: fewest cycles), on or off">,
@@ -189,6 +191,11 @@ defm scatter_unit : Value<"scatter-unit">, MetaVarName<"A|B|C|D">,
 defm scatter_block : Value<"scatter-block">, MetaVarName<"HxW">,
   HelpText<"rows and columns of the blocks that a scatter unit works "
            "on, as in 3x3 (default: whole tiles)">, Group<sparse_group>;
+defm scatter_order : Value<"scatter-order">, MetaVarName<"ORDER">,
+  HelpText<"coefficients of a kernel in a scatter unit: auto (default: in "
+           "snake order where the window then moves for fewer cycles), "
+           "ascending or snake">,
+  Values<"auto,ascending,snake">, Group<sparse_group>;
 defm partition : Value<"partition">, MetaVarName<"ALGORITHM">,
   HelpText<"how scatter mode cuts feature maps into tiles: p2 "
            "(default), p1, rows or uniform">,

@@ -49,7 +49,10 @@ static Bytes written(const isa::Instruction &inst) {
   if (const auto *fill = std::get_if<isa::DmaFill>(&inst))
     addWritten(*fill, fill->dstMem, bytes);
   if (const auto *unpack = std::get_if<isa::DmaUnpack>(&inst))
-    addWritten(*unpack, isa::Memory::Sb, bytes);
+    addWritten(*unpack,
+               unpack->form == isa::CodeForm::Exponents ? isa::Memory::Xm
+                                                        : isa::Memory::Sb,
+               bytes);
   return bytes;
 }
 

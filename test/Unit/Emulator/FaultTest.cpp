@@ -83,6 +83,29 @@ TEST(Fault, Unpack) {
       FaultKind::BadField, 0,
       "flags for 3 codes each of 7 codes, 0 of them stored: the numbers "
       "are no multiples");
+  expectFault("dma.unpack mantissa=6 form=exponents", FaultKind::BadField, 0,
+              "codes of 6 bits in elements of 1 bytes, expected 1 to 5");
+  expectFault("dma.unpack mantissa=5 form=exponents unit=2",
+              FaultKind::BadField, 0,
+              "unit 2 and 0 stored codes of exponents, expected 0 or 1, and 0");
+  expectFault("dma.unpack mantissa=5 form=exponents stored=1",
+              FaultKind::BadField, 0,
+              "unit 0 and 1 stored codes of exponents, expected 0 or 1, and 0");
+  expectFault("dma.unpack mantissa=5 form=exponents zero=-98",
+              FaultKind::BadField, 0,
+              "exponents of -128 to -98, cells hold -127 to 127");
+  expectFault("dma.unpack mantissa=1 form=exponents zero=128",
+              FaultKind::BadField, 0,
+              "exponents of 128 to 128, cells hold -127 to 127");
+  expectFault("dma.unpack mantissa=3 form=exponents unit=1 n3=2 n4=1000 "
+              "dstStride3=1000 dstStride4=1",
+              FaultKind::BadField, 0,
+              "rows of 1000 exponents are repeated, the queues hold 4, one for "
+              "each column of the array");
+  expectFault("dma.unpack mantissa=5 form=exponents srcBase=4088 n4=13 "
+              "dstStride4=1",
+              FaultKind::OutOfRange, 0,
+              "reads dram[0..1)[4088..4097) but dram ends at [1)[4096)");
   // 13 codes of 5 bits are 9 bytes, one more than there is.
   expectFault("dma.unpack mantissa=5 srcBase=4088 n4=13 dstStride4=1",
               FaultKind::OutOfRange, 0,

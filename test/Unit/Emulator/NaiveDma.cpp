@@ -73,6 +73,16 @@ std::vector<int64_t> NaiveMachine::codesOf(const isa::DmaUnpack &op) const {
       at += take(op.unit);
       codes[at++] = code();
     }
+  if (op.form == isa::CodeForm::Exponents) {
+    const uint64_t rows = op.unit ? op.n3 : 1, row = op.unit ? op.n4 : count;
+    for (uint64_t first = 0; first < count; first += rows * row)
+      for (uint64_t i = 0; i < row; ++i) {
+        const auto below = static_cast<int64_t>(take(op.mantissa));
+        const int64_t zeros = (int64_t(1) << op.mantissa) - 1;
+        for (uint64_t r = 0; r < rows; ++r)
+          codes[first + r * row + i] = below == zeros ? -128 : op.zero - below;
+      }
+  }
   return codes;
 }
 
@@ -86,9 +96,12 @@ void NaiveMachine::run(const isa::DmaUnpack &op) {
           for (uint64_t e = 0; e < op.n4; ++e) {
             const auto code = static_cast<uint64_t>(codes[k++]);
             for (uint64_t i = 0; i < op.elemBytes; ++i)
-              sb[op.dstBase + a * op.dstStride0 + b * op.dstStride1 +
-                 c * op.dstStride2 + d * op.dstStride3 + e * op.dstStride4 +
-                 i] = static_cast<uint8_t>(code >> (8 * i));
+              setByte(op.form == isa::CodeForm::Exponents ? isa::Memory::Xm
+                                                          : isa::Memory::Sb,
+                      op.dstBase + a * op.dstStride0 + b * op.dstStride1 +
+                          c * op.dstStride2 + d * op.dstStride3 +
+                          e * op.dstStride4 + i,
+                      static_cast<uint8_t>(code >> (8 * i)));
           }
 }
 

@@ -43,6 +43,14 @@ Instruction Generator::unpack() {
         between(0, static_cast<int64_t>(op.n2 * op.n3 * op.n4 >> op.unit)));
     op.zero = static_cast<int32_t>(between(-4, 3));
   }
+  if (chance(20)) {
+    op.form = isa::CodeForm::Exponents;
+    op.mantissa = static_cast<uint32_t>(between(1, 5));
+    op.unit = static_cast<uint32_t>(op.n4 <= 8 && chance(50));
+    op.stored = 0;
+    op.zero = static_cast<int32_t>(between(-90, 127));
+    op.dstBase %= 1024;
+  }
   op.dstStride4 = op.elemBytes * (chance(30) ? between(1, 3) : 1);
   op.dstStride3 = chance(50) ? 8192 : op.dstStride4 * op.n4;
   op.dstStride2 = chance(30)   ? 200

@@ -93,6 +93,16 @@ TEST(Scatter, Figure11RegisterBankUnit) {
   EXPECT_EQ(all.cycles[3].written, (Items{{1, 2, -5}}));
   std::vector<std::vector<int64_t>> golden{{0, 0, 0}, {0, 0, -5}, {0, 5, 0}};
   EXPECT_EQ(all.plane, golden);
+  // The window moves one step from weight to weight, in ascending order two
+  // between the rows.
+  ScatterUnit shifts = unitOf(ScatterVariant::A, 4);
+  shifts.windowShift = 1;
+  EXPECT_EQ(run(shifts, data, weights, {2, 2}, 2, 2).counters.cycles, 4u);
+  orderWeights(weights, WeightOrder::Ascending);
+  const BlockRun rows = run(shifts, data, weights, {2, 2}, 2, 2);
+  EXPECT_EQ(rows.plane, golden);
+  EXPECT_EQ(rows.counters.cycles, 5u);
+  EXPECT_EQ(rows.cycles.size(), 5u);
   // Zero weights are not sent: two iterations, the same sums.
   weights = itemsOf({{0, 1}, {-1, 0}});
   BlockRun few = run(unitOf(ScatterVariant::A, 4), data, weights, {2, 2}, 2, 2);

@@ -54,6 +54,7 @@ Sample randomSample(std::mt19937_64 &random, double density) {
   shape.kW = between(1, 7);
   shape.mantissaBits = between(2, 17);
   shape.shiftBits = between(0, 4);
+  shape.turn = between(0, 3);
   sample.lists.resize(shape.channels);
   for (uint32_t c = 0; c < shape.channels; ++c)
     for (uint32_t k = 0; k < shape.kernels; ++k) {
@@ -63,6 +64,8 @@ Sample randomSample(std::mt19937_64 &random, double density) {
         entry.z = shape.firstRegion(c) + k;
         entry.ky = p / shape.kW;
         entry.kx = p % shape.kW;
+        if (shape.turn > 0 && entry.ky / shape.turn % 2 == 1)
+          entry.kx = shape.kW - 1 - entry.kx;
         const int32_t limit = 1 << (shape.mantissaBits - 1);
         entry.mantissa =
             static_cast<int32_t>(between(0, 2 * limit - 1)) - limit;
@@ -198,6 +201,44 @@ TEST(CoefficientStream, EncoderRefusesWhatDoesNotFit) {
                             StreamEncoding::Dense);
   EXPECT_FALSE(!!twice);
   llvm::consumeError(twice.takeError());
+}
+
+/// Snake order: 1 2 3 in the first row of taps, 6 5 4 in the second.
+TEST(CoefficientStream, RowsTurn) {
+  StreamShape shape;
+  shape.kH = 2, shape.kW = 3, shape.turn = 1;
+  Lists lists(1);
+  for (uint32_t tap : {0, 1, 2, 5, 4, 3})
+    lists[0].push_back({0, tap / 3, tap % 3, static_cast<int32_t>(tap) + 1, 0});
+  std::vector<uint8_t> dense =
+      llvm::cantFail(encodeStream(shape, lists, StreamEncoding::Dense));
+  EXPECT_EQ(dense[5], 1);
+  EXPECT_EQ(std::vector<uint8_t>(dense.begin() + 16, dense.end()),
+            (std::vector<uint8_t>{1, 2, 3, 6, 5, 4}));
+  for (StreamEncoding encoding : encodings) {
+    const std::vector<uint8_t> bytes =
+        llvm::cantFail(encodeStream(shape, lists, encoding));
+    Recorder recorder;
+    EXPECT_EQ(llvm::cantFail(decodeStream(bytes, recorder)), bytes.size());
+    EXPECT_EQ(recorder.lists, lists);
+  }
+  // A list is in that order, or refused: written, and read.
+  std::vector<uint8_t> list =
+      llvm::cantFail(encodeStream(shape, lists, StreamEncoding::List));
+  list[5] = 2;
+  Recorder recorder;
+  EXPECT_NE(toString(decodeStream(list, recorder).takeError())
+                .find("positions of a kernel out of order"),
+            std::string::npos);
+  std::swap(lists[0][3], lists[0][5]);
+  EXPECT_NE(
+      toString(encodeStream(shape, lists, StreamEncoding::List).takeError())
+          .find("out of order"),
+      std::string::npos);
+  list[5] = 16;
+  EXPECT_NE(toString(decodeStream(list, recorder).takeError())
+                .find("16 rows to a turn, expected 0 to 15"),
+            std::string::npos);
 }
 
 TEST(CoefficientStream, HostileBytes) {

@@ -204,6 +204,7 @@ TEST(ClusterPrices, BetterClustersAreNeverSlower) {
     m.sparse.scanPositions = 1 + random() % 99;
     m.sparse.fmuWriteBytes = 1 + random() % 99;
     m.sparse.routeBytes = 1 + random() % 99;
+    m.sparse.windowShift = 1 + random() % 3;
     const uint32_t seed = random();
     auto cycles = [&](const Description &own) {
       std::mt19937 draw(seed);
@@ -224,6 +225,7 @@ TEST(ClusterPrices, BetterClustersAreNeverSlower) {
       return unit.cycles() + scatterSlice(own, ScatterVariant::A, 9, sums, 90) +
              scatterSlice(own, ScatterVariant::B, 9, sums, 90) +
              scatterLatency(own, ScatterVariant::D, 9) + scanCycles(own, 500) +
+             windowMove(own, ScatterVariant::A, draw() % 9) +
              tileLoad(own, 5000, 1, draw() % 5000).issue +
              routedRun(own, 50, 2, draw() % 5000);
     };
@@ -237,6 +239,7 @@ TEST(ClusterPrices, BetterClustersAreNeverSlower) {
     better([](Sparse &s) { s.scanPositions += 7; });
     better([](Sparse &s) { s.fmuWriteBytes += 7; });
     better([](Sparse &s) { s.routeBytes += 7; });
+    better([](Sparse &s) { ++s.windowShift; });
   }
 }
 

@@ -78,6 +78,7 @@ TEST(Description, A1IsTheIdealMachineWithPrices) {
   a1.sparse.accumulateLatency = 1;
   a1.sparse.accumulatorBanks = a1.sparse.scanPositions = 0;
   a1.sparse.fmuWriteBytes = a1.sparse.routeBytes = 0;
+  a1.sparse.windowShift = 0;
   a1.fetch = ideal.fetch;
   a1.host = ideal.host;
   EXPECT_EQ(a1, ideal);

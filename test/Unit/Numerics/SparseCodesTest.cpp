@@ -47,6 +47,43 @@ TEST(SparseCodes, BitmapIsFlagsThenCodes) {
   EXPECT_EQ(stream.stored, 4u);
 }
 
+TEST(SparseCodes, ExponentsAreDistancesFromTheLargest) {
+  // Largest 6; 6, 4, a block of zeros, 5 as 0, 2, 3, 1 in two bits.
+  CodeStream stream = *numerics::exponentStream({6, 4, -128, 5});
+  EXPECT_EQ(stream.width, 2u);
+  EXPECT_EQ(stream.zero, 6);
+  EXPECT_EQ(stream.decoded(), 4u);
+  const std::vector<uint8_t> bytes =
+      numerics::packSparse({6, 4, -128, 5}, stream);
+  EXPECT_EQ(bytes, (std::vector<uint8_t>{0x78}));
+  EXPECT_EQ(stream.bytes(), 1u);
+  std::string error;
+  EXPECT_EQ(unpack(bytes, stream, error),
+            (std::vector<int16_t>{6, 4, -128, 5}));
+  EXPECT_EQ(error, "");
+}
+
+/// Five bits hold the distances 0 to 30 and the block of zeros.
+TEST(SparseCodes, ExponentsUpToFiveBits) {
+  for (unsigned width = 1; width <= 5; ++width)
+    for (int apart : {(1 << width) - 2, (1 << width) - 1}) {
+      std::vector<int16_t> cells(9, -128);
+      cells[2] = 20, cells[7] = static_cast<int16_t>(20 - apart);
+      const auto stream = numerics::exponentStream(cells);
+      ASSERT_EQ(stream.has_value(), apart < 31);
+      if (!stream)
+        continue;
+      EXPECT_EQ(stream->width, apart == (1 << width) - 2 ? width : width + 1);
+      CodeStream packed = *stream;
+      std::string error;
+      EXPECT_EQ(unpack(numerics::packSparse(cells, packed), packed, error),
+                cells);
+    }
+  const auto zeros = numerics::exponentStream({-128, -128});
+  EXPECT_EQ(zeros->width, 1u);
+  EXPECT_EQ(numerics::exponentStream({-127})->zero, -127);
+}
+
 TEST(SparseCodes, RunsCountWhatTheySkip) {
   // 0 0 5: two zeros in 2 bits, then 0101; the zero after it is not stored.
   CodeStream stream{CodeForm::Runs, 4, 0, 2};

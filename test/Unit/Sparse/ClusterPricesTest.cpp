@@ -13,12 +13,13 @@ using namespace ashlar::test;
 namespace {
 
 container::Program scattered(const container::Program &program,
-                             uint32_t variant) {
+                             uint32_t variant, uint32_t turn = 0) {
   return withCode(program, [&](isa::Instruction &inst) {
     if (auto *run = std::get_if<isa::TccRun>(&inst)) {
       run->scatter = 1;
       run->issueZeros = 0;
       run->variant = variant;
+      run->turn = turn;
     }
   });
 }
@@ -91,6 +92,31 @@ TEST(ClusterPrices, PricesNeverChangeABit) {
       EXPECT_TRUE(sumsOf(scattered(sparse.program, variant)) == conv.direct())
           << i << " variant " << variant;
   }
+}
+
+/// The window of variant A moves from weight to weight: three positions from
+/// the end of a row of taps to the start of the next, one in snake order.
+TEST(ClusterPrices, WindowsMoveFromWeightToWeight) {
+  machine::Description machine = llvm::cantFail(machine::load("a1-tiny"));
+  machine.sparse.wmBroadcast = 64;
+  std::mt19937_64 random(53);
+  const Convolution conv = oneKernel(random, machine);
+  auto cycles = [&](uint32_t variant, uint32_t turn, uint64_t shift) {
+    machine.sparse.windowShift = shift;
+    TilePlan plan = wholePlan();
+    plan.turn = turn;
+    const TileProgram tiles = buildTiles(conv, plan, machine, random);
+    return runCycles(conv, scattered(tiles.program, variant, turn));
+  };
+  EXPECT_EQ(cycles(0, 0, 0), 18u); // two rounds for each of nine weights
+  EXPECT_EQ(cycles(0, 0, 1), 18u + 2 * 2);
+  EXPECT_EQ(cycles(0, 0, 2), 18u + 2 * 1);
+  EXPECT_EQ(cycles(0, 0, 3), 18u);
+  EXPECT_EQ(cycles(0, 1, 1), 18u);
+  // Turns every two rows: at the end of the first row as in ascending order.
+  EXPECT_EQ(cycles(0, 2, 1), 18u + 2);
+  for (uint32_t variant : {1, 3})
+    EXPECT_EQ(cycles(variant, 0, 1), cycles(variant, 1, 1));
 }
 
 /// Variant A adds in registers, which are loaded and stored; the others add by

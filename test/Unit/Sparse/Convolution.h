@@ -89,6 +89,7 @@ struct TilePlan {
   isa::StreamEncoding encoding = isa::StreamEncoding::List;
   bool issueZeros = false;
   bool shuffle = false; ///< Coefficients of a channel in random order.
+  uint32_t turn = 0; ///< Rows from turn to turn in snake order, not shuffled.
   /// Groups of units take groups of the convolution, all at once; else each
   /// group of the convolution has its turn, its results split over the units.
   /// One drain takes the results of all copies where they are adjacent.

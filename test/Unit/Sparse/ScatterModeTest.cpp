@@ -13,7 +13,8 @@ namespace {
 
 /// The program with all its tcc.run in scatter mode.
 container::Program scattered(const container::Program &program,
-                             uint32_t variant, uint32_t block) {
+                             uint32_t variant, uint32_t block,
+                             uint32_t turn = 0) {
   return withCode(program, [&](isa::Instruction &inst) {
     auto *run = std::get_if<isa::TccRun>(&inst);
     if (!run)
@@ -22,6 +23,7 @@ container::Program scattered(const container::Program &program,
     run->issueZeros = 0;
     run->variant = variant;
     run->blockH = run->blockW = block;
+    run->turn = turn;
   });
 }
 
@@ -68,6 +70,32 @@ TEST(ScatterMode, RandomConvolutionsEqualTheDirectSumInEveryVariant) {
       }
     EXPECT_EQ(cycles[0], cycles[1]);
     EXPECT_LE(cycles[3], cycles[2]);
+  }
+}
+
+/// The order of coefficients changes no sum, in no encoding of the stream; and
+/// the loader compares what stream and instruction say about it.
+TEST(ScatterMode, SnakeOrderKeepsEveryBit) {
+  machine::Description machine = llvm::cantFail(machine::load("a1-tiny"));
+  std::mt19937_64 random(6);
+  for (int i = 0; i < 30; ++i) {
+    machine.sparse.windowShift = random() % 4;
+    Convolution conv = randomConvolution(random, machine);
+    conv.fill(random, i % 4 * 0.33, machine);
+    TilePlan plan = randomPlan(random, conv, machine);
+    plan.issueZeros = plan.shuffle = false;
+    plan.turn = 1 + static_cast<uint32_t>(random() % 3);
+    const TileProgram program = buildTiles(conv, plan, machine, random);
+    const std::vector<int64_t> direct = conv.direct();
+    for (uint32_t variant = 0; variant < 4; ++variant)
+      EXPECT_TRUE(sumsOf(scattered(program.program, variant, 2 * (i % 2),
+                                   plan.turn)) == direct)
+          << i << " variant " << variant;
+    if (i % 4 == 0)
+      continue; // no coefficients, no tcc.run
+    const std::string message =
+        faultOf(scattered(program.program, 0, 0, plan.turn + 1)).message;
+    EXPECT_NE(message.find("taps turn every"), std::string::npos) << message;
   }
 }
 

@@ -277,7 +277,11 @@ TileBuilder::coefficients(const Pass &pass, int64_t copy, int64_t channel,
     auto &list = lists[static_cast<size_t>(c - channel)];
     const int64_t z = (c / pass.groupChannels - firstGroup) * pass.groupResults;
     for (int64_t k = 0; k < pass.groupResults; ++k)
-      for (int64_t tap = 0; tap < conv.kH * conv.kW; ++tap) {
+      for (int64_t i = 0; i < conv.kH * conv.kW; ++i) {
+        // With turns some rows come from right to left.
+        const bool back = plan.turn > 0 && i / conv.kW / plan.turn % 2 != 0;
+        const int64_t tap =
+            back ? i / conv.kW * conv.kW + conv.kW - 1 - i % conv.kW : i;
         isa::Coefficient entry = weight(pass, copy, c, k, tap);
         entry.z = static_cast<uint32_t>(z + k);
         entry.ky = static_cast<uint32_t>(tap / conv.kW);
@@ -409,6 +413,7 @@ void TileBuilder::block(const Pass &pass, int64_t channel, int64_t channels,
   shape.kW = run.kW;
   shape.mantissaBits = conv.weightBits;
   shape.shiftBits = conv.shiftBits;
+  shape.turn = plan.turn;
   std::vector<std::vector<std::vector<isa::Coefficient>>> lists;
   for (int64_t copy = 0; copy < plan.copies; ++copy) {
     lists.push_back(coefficients(pass, copy, channel, channels));

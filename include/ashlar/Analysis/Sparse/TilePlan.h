@@ -38,6 +38,14 @@ struct SliceCount {
   uint32_t rowPhase = 0, colPhase = 0;
   uint32_t taps = 0;
   uint32_t kernels = 0;
+  uint32_t moves = 0; ///< cycles of each in which the window moves on
+};
+
+/// In which order the coefficients of a kernel meet the data.
+enum class WeightOrder {
+  Ascending, ///< row by row
+  Snake,     ///< every other row backwards: neighbours follow each other
+  Auto,      ///< in snake order where windows then move for fewer cycles
 };
 
 /// How tiles of equal work are cut, and what scatters in them.
@@ -50,6 +58,7 @@ struct CutOptions {
   partition::HaloMode halo = partition::HaloMode::Overlap;
   /// Rows and columns of the blocks that a unit scatters; 0: the whole tile.
   std::array<int64_t, 2> block{0, 0};
+  WeightOrder order = WeightOrder::Auto;
 };
 
 /// What scatter mode adds to a convolution.
@@ -59,6 +68,8 @@ struct ScatterProblem {
   partition::Geometry geometry; ///< of the whole feature map
   bool whole = true;            ///< the problem is the whole feature map
   bool drained = false; ///< the drains that make the feature map can count it
+  /// Rows of taps from turn to turn of the snake; 0: ascending order.
+  uint32_t turn = 0;
   std::shared_ptr<partition::PrefixSums> sums; ///< of the places, if known
   /// By column and channel of its range.
   std::vector<std::vector<std::vector<SliceCount>>> slices;

@@ -47,12 +47,16 @@ struct WeightStorage {
   NodeStorage total() const;
 };
 
-/// The streams of weights that leave their zeros out (`form` of dma.unpack).
+/// The streams of weights that leave their zeros out, or store exponents in few
+/// bits (`form` of dma.unpack).
 enum class WeightForm {
   Auto, ///< the shortest of each chunk, if the machine has a decoder
   Dense,
   Bitmap, ///< bitmaps where they are shorter than dense streams
   Runs,   ///< the same of runs
+  /// As auto, and exponents where that takes fewer bytes and no more cycles.
+  AutoExponents,
+  Exponents, ///< as auto, and exponents wherever that takes fewer bytes
 };
 
 /// Instructions after which a program that need not be made is given up.

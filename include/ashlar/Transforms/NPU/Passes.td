@@ -102,6 +102,9 @@ def ChooseCluster : Pass<"ashlar-npu-choose-cluster", "::mlir::ModuleOp"> {
            "rows of the blocks that a unit scatters; 0: the whole tile">,
     Option<"blockCols", "block-cols", "int64_t", /*default=*/"0",
            "columns of these blocks; 0: the whole tile">,
+    Option<"order", "order", "std::string", /*default=*/"\"auto\"",
+           "order of the coefficients of a kernel in scatter mode: ascending, "
+           "snake, or auto: snake where windows then move for fewer cycles">,
     Option<"algorithm", "algorithm", "std::string", /*default=*/"\"p2\"",
            "how tiles are cut: uniform, p1, p2 or rows">,
     Option<"metric", "metric", "std::string", /*default=*/"\"nnz\"",

@@ -315,6 +315,7 @@ void TileConvolutionEmitter::emitRun(const WaveStreams &wave,
     const analysis::CutOptions &cut = program.problem.scatter->cut;
     run.variant = static_cast<uint32_t>(cut.variant);
     run.blockH = cut.block[0], run.blockW = cut.block[1];
+    run.turn = program.problem.scatter->turn;
   }
   run.xr = generator.scaleRegister(tile.op->getOperand(0));
   run.phase = phaseOf(firstChannel(wave) + streams.chunk.first);

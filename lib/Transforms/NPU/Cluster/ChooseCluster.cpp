@@ -15,6 +15,7 @@
 #include "dialects/NPU/NPUDialect.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/TypeUtilities.h"
+#include "llvm/ADT/StringSwitch.h"
 #include "llvm/Support/JSON.h"
 
 #include <fmt/format.h>
@@ -103,6 +104,17 @@ struct ChooseClusterPass : impl::ChooseClusterBase<ChooseClusterPass> {
     if (std::min(rows, cols) < 0 || std::max(rows, cols) > 255)
       return getOperation().emitError() << "blocks of " << rows << "x" << cols
                                         << ", expected at most 255x255";
+    auto order = llvm::StringSwitch<std::optional<analysis::WeightOrder>>(
+                     this->order.getValue())
+                     .Case("ascending", analysis::WeightOrder::Ascending)
+                     .Case("snake", analysis::WeightOrder::Snake)
+                     .Case("auto", analysis::WeightOrder::Auto)
+                     .Default(std::nullopt);
+    if (!order)
+      return getOperation().emitError()
+             << "order '" << this->order
+             << "', expected ascending, snake or auto";
+    policy.cut.order = *order;
     if (variant.size() != 1 || variant[0] < 'A' || variant[0] > 'D')
       return getOperation().emitError()
              << "variant '" << variant << "', expected A, B, C or D";
@@ -183,9 +195,10 @@ struct ChooseClusterPass : impl::ChooseClusterBase<ChooseClusterPass> {
                           candidate.best().parts, 1, candidate.scatters()});
     }
     if (candidate.sparse && candidate.scatters())
-      decision.facts.set(
-          "cuts", analysis::cutsAttr(*candidate.scatter.plan, candidate.data,
-                                     cut, candidate.drained, &getContext()));
+      decision.facts.set("cuts",
+                         analysis::cutsAttr(*candidate.scatter.plan,
+                                            candidate.data, cutOf(candidate),
+                                            candidate.drained, &getContext()));
     decision.record(conv, kSparseDecisionAttr);
     if (candidate.sparse)
       convert(candidate);
@@ -245,6 +258,14 @@ struct ChooseClusterPass : impl::ChooseClusterBase<ChooseClusterPass> {
     return getElementTypeOrSelf(value).isInteger(8);
   }
 
+  /// The options with the order of coefficients that was taken.
+  analysis::CutOptions cutOf(const Candidate &candidate) const {
+    analysis::CutOptions own = cut;
+    own.order = candidate.snakes ? analysis::WeightOrder::Snake
+                                 : analysis::WeightOrder::Ascending;
+    return own;
+  }
+
   void convert(const Candidate &candidate) {
     PeConvOp conv = candidate.conv;
     OpBuilder builder(conv);
@@ -272,8 +293,8 @@ struct ChooseClusterPass : impl::ChooseClusterBase<ChooseClusterPass> {
     if (binding != "auto")
       tcu.setBinding(binding);
     if (candidate.scatters())
-      tcu.setScatterAttr(
-          analysis::scatterAttr(candidate.data, cut, &getContext()));
+      tcu.setScatterAttr(analysis::scatterAttr(candidate.data, cutOf(candidate),
+                                               &getContext()));
     conv.getY().replaceAllUsesWith(tcu.getY());
     conv.erase();
     ++numSparse;

@@ -161,6 +161,7 @@ void Chooser::planParts(Candidate &candidate,
   if (mayScatter(candidate)) {
     analysis::addScatter(problem, conv, weights, candidate.data, policy.cut,
                          machine);
+    candidate.snakes = problem.scatter->turn > 0;
     improve(candidate.scatter,
             partition::isForced(policy.cut.time) ||
                 policy.cut.halo == partition::HaloMode::Disjoint);

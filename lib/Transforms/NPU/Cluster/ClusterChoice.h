@@ -44,6 +44,7 @@ struct Candidate {
   Alternative tile, scatter;
   analysis::DataProfile data; ///< of its input
   bool drained = false;       ///< its input can be counted as it is drained
+  bool snakes = false;        ///< coefficients scatter in snake order
   int64_t loss = 0;           ///< of its readers if the result cannot be folded
   int64_t encode = 0;         ///< of its input as it is, on the vector unit
   int64_t drain = 0;          ///< of all results, on either cluster

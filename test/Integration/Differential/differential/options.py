@@ -10,6 +10,7 @@ ENGINES = [
     ("map-compression", ["off", "bitmap", "coo", "quadtree"]),
     ("transpose", ["auto", "pe", "dma", "copy"]), ("schedule", ["off", "list"]),
     ("scatter-unit", "ABCD"), ("scatter-block", ["3x3", "4x16", "255x255"]),
+    ("scatter-order", ["auto", "ascending", "snake"]),
     ("sparse-bias", ["drain", "sums"]), ("sparse-bind", ["auto", "off", "always"]),
     ("partition", ["p2", "p1", "rows", "uniform"]),
     ("partition-metric", ["nnz", "density", "zeros"]),
