@@ -262,7 +262,7 @@ bool OrderChannelsPass::permute(Map &map, Weights &producer,
         makeConstant(builder, old.getDefiningOp()->getLoc(), ordered,
                      typeOf(old).getElementType()));
   }
-  llvm::for_each(map.makers, analysis::markReordered);
+  llvm::for_each(map.makers, analysis::markAltered);
   ++numOrdered;
   return true;
 }

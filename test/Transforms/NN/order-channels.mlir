@@ -5,7 +5,7 @@
 // RUN: ashlar-opt %s "-ashlar-nn-order-channels=rows=2 columns=2" -split-input-file --mlir-print-debuginfo | FileCheck %s --check-prefix=MARKS
 //
 // The results in another order are marked: the convolution and the function.
-// MARKS-COUNT-2: fused<"reordered">
+// MARKS-COUNT-2: fused<"altered">
 
 // Channels 0 and 2 have no weights: they come last, and the readers' inputs 0
 // and 2 with them. Channel 0 has no bias either, so the reader's weight for it
