@@ -244,7 +244,7 @@ def NPU_ProfileAttr : NPU_Attr<"Profile", "profile"> {
     producer that creates zeros, 2 measured. `places`, rows by columns in
     row-major order, counts the non-zeros of positions, at most `capacity` each.
 
-    Example: `#npu.profile<source = 2, density = array<i32: 500>>`
+    Example: `#npu.profile<source = 2, density = [500]>`
   }];
   let parameters = (ins "int64_t":$source, "::mlir::DenseI32ArrayAttr":$density,
       OptionalParameter<"::mlir::DenseI32ArrayAttr">:$places,

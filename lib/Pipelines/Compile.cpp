@@ -337,10 +337,9 @@ llvm::Error Compilation::verifyLayouts() {
 
 /// Measured densities for the passes of a phase, if there are any.
 void Compilation::setProfile() {
-  if (!options.sparse.profile.empty())
-    (*result.module)
-        ->setAttr(npu::kProfileAttr,
-                  StringAttr::get(&context, options.sparse.profile));
+  if (DictionaryAttr profiles =
+          analysis::toAttr(&context, options.sparse.profile))
+    (*result.module)->setAttr(npu::kProfileAttr, profiles);
 }
 
 /// The part of assign that no choice between programs changes: operations of

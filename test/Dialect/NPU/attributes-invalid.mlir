@@ -327,3 +327,9 @@ func.func @kept_twice(%x: !x, %w: !w) {
   %2 = npu.tcu.conv(%0, %w) {kept = #npu.kept<stored = true>, strides = array<i64: 1, 1>, pads = array<i64: 0, 0, 0, 0>, dilations = array<i64: 1, 1>, group = 1 : i64, function = "copy", alpha = 0.0 : f32, beta = 0.0 : f32} : (!x, !w) -> !x
   return
 }
+
+// -----
+
+// expected-error@+1 {{attribute 'npu.profile' must be a dictionary of #npu.profile, found {map = 3 : i64}}}
+module attributes {npu.profile = {map = 3}} {
+}

@@ -99,7 +99,7 @@ func.func @relu(%x: !x) -> tensor<1x64x16x16xf32> {
 !x = tensor<1x8x16x16x!bfp.block<mantissa = 8, block = 8, range = 7, axis = 1>>
 !w = tensor<16x8x3x3x!bfp.block<mantissa = 8, block = 8, range = 7, axis = 1>>
 // Measured places: the upper half of the feature map is full, the lower half empty.
-module attributes {npu.target = #npu.target<"small", sparse = {tcus = 4}>, npu.profile = "{\"map\":{\"rows\":4,\"columns\":4,\"values\":8,\"density\":[250],\"places\":[8,8,8,8,0,0,0,0,0,0,0,0,0,0,0,0]}}"} {
+module attributes {npu.target = #npu.target<"small", sparse = {tcus = 4}>, npu.profile = {map = #npu.profile<source = 2, density = [250], places = [8, 8, 8, 8, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0], rows = 4, columns = 4, capacity = 8>}} {
 // SCATTER-LABEL: func.func @measured(
 // SCATTER: npu.tcu.conv({{.*}}cuts = {{{.*}}data = "measured"{{.*}}data_density = 250 : i64
 // SCATTER-NOT: npu.profile

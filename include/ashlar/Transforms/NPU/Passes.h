@@ -20,8 +20,8 @@ namespace ashlar::npu {
 /// Module attribute: why the sparse cluster is not used although the options
 /// allow it.
 inline constexpr llvm::StringLiteral kDenseReasonAttr = "npu.dense_reason";
-/// Module attribute with the measured densities of feature maps as JSON text
-/// (analysis::DataProfiles).
+/// Module attribute: the measured densities of feature maps, a dictionary of
+/// ProfileAttr by name of the planned tensor (analysis::DataProfiles).
 inline constexpr llvm::StringLiteral kProfileAttr = "npu.profile";
 
 /// Decision of choose-stationary: choice, reason, alternatives with cycles.

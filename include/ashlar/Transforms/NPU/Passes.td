@@ -70,7 +70,7 @@ def ChooseCluster : Pass<"ashlar-npu-choose-cluster", "::mlir::ModuleOp"> {
 
     **Scatter mode** skips zeros of the data as well (docs/SparseTiles.md 6).
     Its cycles follow from the density of the input, which is measured on
-    samples (module attribute `npu.profile`, JSON text) or derived from the
+    samples (module attribute `npu.profile`) or derived from the
     producers. If positions are measured, `algorithm` cuts tiles of equal work;
     with `cut-time` runtime, the machine cuts them by its own counts. The rules
     majority and threshold use the density of the input instead of cycles.
