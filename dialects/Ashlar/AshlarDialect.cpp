@@ -10,6 +10,15 @@
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/TypeSwitch.h"
 
+namespace ashlar::numerics {
+
+/// Of the canonical text: equal policies have equal ones.
+static llvm::hash_code hash_value(const ScalePolicy &policy) {
+  return llvm::hash_value(llvm::StringRef(toString(policy)));
+}
+
+} // namespace ashlar::numerics
+
 #include "dialects/Ashlar/AshlarDialect.cpp.inc"
 #define GET_ATTRDEF_CLASSES
 #include "dialects/Ashlar/AshlarAttrs.cpp.inc"
@@ -75,6 +84,7 @@ void copyRecords(Operation *from, Operation *to) {
 namespace {
 
 bool isText(Attribute attr) { return isa<StringAttr>(attr); }
+bool isScale(Attribute attr) { return isa<ScaleAttr>(attr); }
 
 /// An attribute with a name of its own.
 struct Known {
@@ -89,7 +99,7 @@ constexpr Known knownAttributes[] = {
     {kMacsAttr, isCount, kCount, false},
     {kWeightsAttr, isCount, kCount, false},
     {kLeastOnClusterAttr, isCount, kCount, false},
-    {kScaleAttr, isText, kText, false},
+    {kScaleAttr, isScale, "a #ashlar.scale", false},
     {kPhaseAttr, isText, kText, true},
     {kNumericPlanAttr, isText, kText, true},
     {kDecisionsAttr, isText, kText, true},

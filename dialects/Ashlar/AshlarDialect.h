@@ -5,6 +5,7 @@
 #ifndef ASHLAR_DIALECTS_ASHLAR_ASHLARDIALECT_H
 #define ASHLAR_DIALECTS_ASHLAR_ASHLARDIALECT_H
 
+#include "ashlar/Numerics/ScalePolicy.h"
 #include "mlir/IR/BuiltinAttributes.h"
 #include "mlir/IR/Dialect.h"
 
@@ -25,8 +26,8 @@ inline constexpr llvm::StringLiteral kWeightsAttr = "ashlar.weights";
 /// whole programs can decide then.
 inline constexpr llvm::StringLiteral kLeastOnClusterAttr =
     "ashlar.least_on_cluster";
-/// On an operation whose result is an encode event: its scale policy as text
-/// (numerics::ScalePolicy), which decides bits; absent for `runmax`.
+/// On an operation whose result is an encode event: its scale policy, a
+/// ScaleAttr, which decides bits; absent for `runmax`.
 inline constexpr llvm::StringLiteral kScaleAttr = "ashlar.scale";
 
 /// On the module of a phase file: the phase, the numeric plan and the decisions

@@ -51,4 +51,21 @@ def Ashlar_DecisionAttr : AttrDef<Ashlar_Dialect, "Decision"> {
   let genVerifyDecl = 1;
 }
 
+def Ashlar_ScaleAttr : AttrDef<Ashlar_Dialect, "Scale"> {
+  let mnemonic = "scale";
+  let summary = "The policy that chooses the scale exponent of an encode event";
+  let description = [{
+    The policy is written as for `--scale` (docs/BlockFloatingPoint.md). The text
+    is read once: the attribute holds the policy.
+
+    Example: `#ashlar.scale<"stats(k=3,n=512)">`
+
+    - scale_c1: a constant policy (fixed, table) has its exponent.
+  }];
+  let parameters = (ins AttrParameter<"::ashlar::numerics::ScalePolicy",
+      "the policy", "const ::ashlar::numerics::ScalePolicy &">:$policy);
+  let hasCustomAssemblyFormat = 1;
+  let genVerifyDecl = 1;
+}
+
 #endif // ASHLAR_DIALECTS_ASHLAR_ASHLAROPS_TD

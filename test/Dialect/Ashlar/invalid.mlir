@@ -62,3 +62,27 @@ func.func @ashlar_c1_module(%x: tensor<4xf32>) -> tensor<4xf32> {
   %0 = nn.unary sigmoid %x {ashlar.phase = "simplify"} : (tensor<4xf32>) -> tensor<4xf32>
   return %0 : tensor<4xf32>
 }
+
+// -----
+
+func.func @ashlar_c1_scale(%x: tensor<4xf32>) -> tensor<4xf32> {
+  // expected-error@+1 {{attribute 'ashlar.scale' must be a #ashlar.scale, found "fixed(e=1)"}}
+  %0 = nn.unary sigmoid %x {ashlar.scale = "fixed(e=1)"} : (tensor<4xf32>) -> tensor<4xf32>
+  return %0 : tensor<4xf32>
+}
+
+// -----
+
+func.func @scale_c1(%x: tensor<4xf32>) -> tensor<4xf32> {
+  // expected-error@+1 {{scale_c1: expected the exponent of a constant, as in fixed(e=-7), found 'fixed'}}
+  %0 = nn.unary sigmoid %x {ashlar.scale = #ashlar.scale<"fixed">} : (tensor<4xf32>) -> tensor<4xf32>
+  return %0 : tensor<4xf32>
+}
+
+// -----
+
+func.func @policy(%x: tensor<4xf32>) -> tensor<4xf32> {
+  // expected-error@+1 {{scale policy is 'median', expected runmax, fixed, table, stats, predict or error}}
+  %0 = nn.unary sigmoid %x {ashlar.scale = #ashlar.scale<"median">} : (tensor<4xf32>) -> tensor<4xf32>
+  return %0 : tensor<4xf32>
+}
