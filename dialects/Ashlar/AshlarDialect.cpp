@@ -4,6 +4,7 @@
 
 #include "dialects/Ashlar/AshlarDialect.h"
 
+#include "ashlar/Machine/Parameters.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/DialectImplementation.h"
@@ -85,6 +86,7 @@ namespace {
 
 bool isText(Attribute attr) { return isa<StringAttr>(attr); }
 bool isScale(Attribute attr) { return isa<ScaleAttr>(attr); }
+bool isTarget(Attribute attr) { return isa<TargetAttr>(attr); }
 
 /// An attribute with a name of its own.
 struct Known {
@@ -96,6 +98,7 @@ struct Known {
 
 constexpr llvm::StringLiteral kText = "a text";
 constexpr Known knownAttributes[] = {
+    {kTargetAttr, isTarget, "a #ashlar.target", true},
     {kMacsAttr, isCount, kCount, false},
     {kWeightsAttr, isCount, kCount, false},
     {kLeastOnClusterAttr, isCount, kCount, false},

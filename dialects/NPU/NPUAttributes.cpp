@@ -49,7 +49,6 @@ const ModuleAttribute moduleAttributes[] = {
     {"npu.profile", isProfiles, "a dictionary of #npu.profile"},
     {"npu.dense_reason", is<StringAttr>, "a string"},
     {"npu.constants", is<RegionAttr>, "a #npu.region"},
-    {kTargetAttr, is<TargetAttr>, "a #npu.target"},
     {kBanksApartAttr, is<UnitAttr>, "a unit attribute"},
     {kPackRowsAttr, isPackRows,
      "\"apart\", \"columns\", \"compared\" or \"off\""},

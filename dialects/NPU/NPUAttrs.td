@@ -298,21 +298,6 @@ def NPU_RegionAttr : NPU_Attr<"Region", "region"> {
   let genVerifyDecl = 1;
 }
 
-def NPU_TargetAttr : NPU_Attr<"Target", "target"> {
-  let summary = "The machine that a module is compiled for";
-  let description = [{
-    Name and parameters of docs/Machine.md, sections in braces. Omitted
-    parameters are those of the built-in machine `base`, which comes first, else
-    of `a1`; all are printed. The text is read once: the attribute holds the
-    description.
-
-    Example: `#npu.target<"small", xm_group = 4, sb = {partitions = 8}>`
-  }];
-  let parameters = (ins AttrParameter<"::ashlar::machine::Description",
-      "the machine", "const ::ashlar::machine::Description &">:$machine);
-  let hasCustomAssemblyFormat = 1;
-}
-
 /// A decision that a later phase makes: absent until then.
 class NPU_Decision<Attr attr> : DefaultValuedOptionalAttr<attr, "nullptr"> {
   let constBuilderCall = "nullptr";

@@ -113,6 +113,7 @@ llvm::Error Compilation::import() {
   if (!module)
     return module.takeError();
   result.module = std::move(*module);
+  setTarget();
   if (options.import.batch == 0)
     return llvm::Error::success();
   nn::SetBatchOptions batch;
@@ -152,35 +153,6 @@ llvm::Error Compilation::emit() {
   if (options.mapCompression == "auto" && compresses && !options.afterPass)
     return measureMaps();
   return generate();
-}
-
-llvm::Error
-CompileOptions::checkMachine(const machine::Description &machine) const {
-  const bool forms =
-      weightCompression == "bitmap" || weightCompression == "runs";
-  if (forms && machine.dma.decodedCodesPerCycle == 0)
-    return makeError(ErrorClass::Usage,
-                     "--weight-compression={} needs queues that decode such "
-                     "streams, but machine '{}' has none "
-                     "(dma.decoded_codes_per_cycle is 0)",
-                     weightCompression, machine.name);
-  if (nmWeights == "on" && !machine.pe.hasPattern())
-    return makeError(ErrorClass::Usage,
-                     "--nm-weights=on needs an array that keeps N of M rows, "
-                     "but machine '{}' has none (pe.pattern_group is 0)",
-                     machine.name);
-  if (poolDrain == "on" && machine.vec.psumLanes == 0)
-    return makeError(ErrorClass::Usage,
-                     "--pool-drain=on needs a vector unit that reads PSUM, but "
-                     "that of machine '{}' does not (vec.psum_lanes is 0)",
-                     machine.name);
-  if (sparse.zeroSkip == "off" && sparse.mode == "scatter")
-    return makeError(ErrorClass::Usage, "{}",
-                     "--zero-skip=off is for tile mode: --sparse=scatter "
-                     "issues non-zero coefficients only");
-  return sparse.mode == "auto" || sparse.mode == "off"
-             ? llvm::Error::success()
-             : machine::requireCluster(machine, "--sparse=" + sparse.mode);
 }
 
 static WeightForm weightFormOf(llvm::StringRef name) {
@@ -310,7 +282,7 @@ llvm::Error Compilation::checkEntry() {
   DiagnosticText diagnostics(context);
   PassManager manager(&context);
   LogicalResult valid = success(first < static_cast<int>(Phase::Plan) ||
-                                succeeded(npu::machineOf(*result.module)));
+                                succeeded(records::machineOf(*result.module)));
   if (first == static_cast<int>(Phase::Assign))
     manager.addPass(bfp::createVerifyPlan());
   if (succeeded(valid) && first == static_cast<int>(Phase::Plan))
@@ -347,8 +319,6 @@ void Compilation::setProfile() {
 llvm::Error Compilation::bind() {
   if (llvm::Error error = checkBorders(*result.module, machine))
     return error;
-  (*result.module)
-      ->setAttr(npu::kTargetAttr, npu::TargetAttr::get(&context, machine));
   if (options.sparse.mode == "auto" || options.sparse.mode == "scatter")
     setProfile();
   return runPasses(Phase::Assign, [&](OpPassManager &manager) {
@@ -482,10 +452,8 @@ void Compilation::announce(llvm::StringRef stage, double share) const {
 }
 
 llvm::Expected<CompileResult> Compilation::run() {
-  auto description = machine::load(options.machine);
-  if (!description)
-    return description.takeError();
-  machine = std::move(*description);
+  if (llvm::Error error = findMachine())
+    return error;
   if (llvm::Error error = options.checkMachine(machine))
     return error;
   if (!machine.sparse.exists()) {

@@ -69,7 +69,9 @@ struct SparseOptions {
 /// Everything that decides what is compiled.
 struct CompileOptions {
   std::string model;
-  std::string machine = "a1"; ///< built-in name or file
+  /// Built-in name or file; empty: the machine that the module of a phase file
+  /// names, a1 if it names none.
+  std::string machine = "a1";
   numerics::FormatTable formats;
   /// Storage of residual operands: bfp, bf16 or f32.
   std::string residual = "bfp";

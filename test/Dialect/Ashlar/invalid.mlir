@@ -65,6 +65,20 @@ func.func @ashlar_c1_module(%x: tensor<4xf32>) -> tensor<4xf32> {
 
 // -----
 
+func.func @ashlar_c1_target(%x: tensor<4xf32>) -> tensor<4xf32> {
+  // expected-error@+1 {{attribute 'ashlar.target' is allowed only on modules}}
+  %0 = nn.unary sigmoid %x {ashlar.target = #ashlar.target<"a1">} : (tensor<4xf32>) -> tensor<4xf32>
+  return %0 : tensor<4xf32>
+}
+
+// -----
+
+// expected-error@+1 {{attribute 'ashlar.target' must be a #ashlar.target, found "a1"}}
+module attributes {ashlar.target = "a1"} {
+}
+
+// -----
+
 func.func @ashlar_c1_scale(%x: tensor<4xf32>) -> tensor<4xf32> {
   // expected-error@+1 {{attribute 'ashlar.scale' must be a #ashlar.scale, found "fixed(e=1)"}}
   %0 = nn.unary sigmoid %x {ashlar.scale = "fixed(e=1)"} : (tensor<4xf32>) -> tensor<4xf32>

@@ -28,15 +28,9 @@ func.func @type(%x: tensor<2x4xf32>) {
 // -----
 
 func.func @place() {
-  // expected-error@+1 {{attribute 'npu.target' is allowed only on modules}}
-  %0 = nn.constant dense<0.0> : tensor<2xf32> {npu.target = 1 : i64}
+  // expected-error@+1 {{attribute 'npu.constants' is allowed only on modules}}
+  %0 = nn.constant dense<0.0> : tensor<2xf32> {npu.constants = 1 : i64}
   return
-}
-
-// -----
-
-// expected-error@+1 {{attribute 'npu.target' must be a #npu.target, found 1 : i64}}
-module attributes {npu.target = 1 : i64} {
 }
 
 // -----

@@ -75,10 +75,6 @@ inline constexpr llvm::StringLiteral kMapDecisionAttr = "ashlar.decision.map";
 inline constexpr llvm::StringLiteral kSparseDecisionAttr =
     "ashlar.decision.sparse";
 
-/// The machine a module is compiled for; emits an error on the module if
-/// npu.target is missing.
-mlir::FailureOr<machine::Description> machineOf(mlir::ModuleOp module);
-
 /// True if the result of `op` may be lane-folded: the operation can write it
 /// so, and every reader can read it.
 bool mayFoldLanes(mlir::Operation *op, const machine::Description &machine);

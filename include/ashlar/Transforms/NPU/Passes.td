@@ -35,7 +35,7 @@ def ChoosePatterns : Pass<"ashlar-npu-choose-patterns", "::mlir::ModuleOp"> {
     a machine without the pattern. The decision has the cycles of both
     alternatives and the number of tiles with the pattern.
 
-    The machine is read from the module attribute `npu.target`.
+    The machine is read from the module attribute `ashlar.target`.
   }];
   let options = [
     Option<"mode", "mode", "std::string", "\"auto\"",
@@ -75,7 +75,7 @@ def ChooseCluster : Pass<"ashlar-npu-choose-cluster", "::mlir::ModuleOp"> {
     with `cut-time` runtime, the machine cuts them by its own counts. The rules
     majority and threshold use the density of the input instead of cycles.
 
-    The machine is read from the module attribute `npu.target`.
+    The machine is read from the module attribute `ashlar.target`.
   }];
   let options = [
     Option<"mode", "mode", "std::string", /*default=*/"\"auto\"",
@@ -184,7 +184,7 @@ def ChooseStationary : Pass<"ashlar-npu-choose-stationary", "::mlir::ModuleOp"> 
     as many result positions as partitions can be transposed. The decision has
     the cycles of both alternatives.
 
-    The machine is read from the module attribute `npu.target`.
+    The machine is read from the module attribute `ashlar.target`.
   }];
   let statistics = [
     Statistic<"numActivations", "activations", "products whose weights move">,
@@ -204,7 +204,7 @@ def ChooseFunctionEngine
     change engines, so no bit changes. The decision has the cycles of both
     alternatives.
 
-    The machine is read from the module attribute `npu.target`.
+    The machine is read from the module attribute `ashlar.target`.
   }];
   let statistics = [
     Statistic<"numMoved", "moved", "functions that left their drains">
@@ -239,7 +239,7 @@ def ClassifyTransposes
 
     The attribute `ashlar.decision.transpose` has the choice, its reason and the
     predicted cycles of every alternative. The machine is read from the module
-    attribute `npu.target`.
+    attribute `ashlar.target`.
   }];
   let options = [
     Option<"mode", "mode", "std::string", /*default=*/"\"auto\"",
@@ -280,7 +280,7 @@ def FoldLanes : Pass<"ashlar-npu-fold-lanes", "::mlir::ModuleOp"> {
     `tolerance` channels. Each reader's decision has the cycles of every
     alternative.
 
-    The machine is read from the module attribute `npu.target`.
+    The machine is read from the module attribute `ashlar.target`.
   }];
   let options = [
     Option<"policy", "policy", "std::string", /*default=*/"\"cycles\"",
@@ -318,7 +318,7 @@ def PackRows : Pass<"ashlar-npu-pack-rows", "::mlir::ModuleOp"> {
     ("columns", or "compared" if whole programs were), or keeps to one row
     ("off").
 
-    The machine is read from the module attribute `npu.target`.
+    The machine is read from the module attribute `ashlar.target`.
   }];
   let statistics = [
     Statistic<"numPacked", "packed", "convolutions with several rows in a step">,
@@ -344,7 +344,7 @@ def PoolInDrain : Pass<"ashlar-npu-pool-in-drain", "::mlir::ModuleOp"> {
     sums of one row of results exceed half of PSUM; if the drain cannot form the
     blocks of both; if windows are further apart than they are high.
 
-    The machine is read from the module attribute `npu.target`.
+    The machine is read from the module attribute `ashlar.target`.
   }];
   let options = [
     Option<"mode", "mode", "std::string", /*default=*/"\"auto\"",
@@ -369,7 +369,7 @@ def ReadWindows : Pass<"ashlar-npu-read-windows", "::mlir::ModuleOp"> {
 
     The alternative with fewer predicted cycles of copies is taken.
 
-    The machine is read from the module attribute `npu.target`.
+    The machine is read from the module attribute `ashlar.target`.
   }];
   let statistics = [
     Statistic<"numInPlace", "in-place", "movements that read windows in place">];
@@ -401,7 +401,7 @@ def SpreadMaps : Pass<"ashlar-npu-spread-maps", "::mlir::ModuleOp"> {
     less than DRAM. It might have fitted anyway, or have been processed in
     tiles, so the compiler times the network with and without `keep-large`.
 
-    The machine is read from the module attribute `npu.target`.
+    The machine is read from the module attribute `ashlar.target`.
   }];
   let options = [
     Option<"keepLarge", "keep-large", "bool", /*default=*/"true",
@@ -441,7 +441,7 @@ def PlanMemory : Pass<"ashlar-npu-plan-memory", "::mlir::ModuleOp"> {
     With the unit attribute `npu.banks_apart` on the module, results are placed
     in other banks of the state buffer than their operands, where there is room.
 
-    The machine is read from the module attribute `npu.target`.
+    The machine is read from the module attribute `ashlar.target`.
   }];
   let statistics = [
     Statistic<"numResident", "resident", "tensors kept in the state buffer">,
@@ -456,7 +456,7 @@ def VerifyFormats : Pass<"ashlar-npu-verify-formats", "::mlir::ModuleOp"> {
     to be multiples of `xm_group`. Blocks that span an axis or a tensor always
     fit.
 
-    The machine is read from the module attribute `npu.target`.
+    The machine is read from the module attribute `ashlar.target`.
   }];
 }
 
