@@ -5,7 +5,6 @@
 #include "ashlar/Pipelines/Compile.h"
 
 #include "Compilation.h"
-#include "FoldMachine.h"
 #include "PhaseFile.h"
 #include "PlainMessage.h"
 
@@ -396,8 +395,10 @@ llvm::Error Compilation::runPhase(Phase phase) {
     return runPasses(phase, nn::buildSimplifyPipeline);
   case Phase::Fold:
     return runPasses(phase, [&](OpPassManager &manager) {
-      nn::FoldOptions fold =
-          foldOptions(machine, options.formats, options.foldWidth);
+      nn::FoldOptions fold;
+      fold.foldWidth = options.foldWidth;
+      fold.activationBits = options.formats.activations.mantissa;
+      fold.weightBits = options.formats.weights.mantissa;
       fold.interleave =
           !options.formats.scale.isStateful() &&
           llvm::none_of(options.formats.nodes, [](const auto &node) {
@@ -406,8 +407,7 @@ llvm::Error Compilation::runPhase(Phase phase) {
       fold.removeChannels = options.sparse.deadChannels != "keep";
       fold.block = std::max(options.formats.activations.block, 1);
       fold.foldOnly = foldOnly;
-      if (clusters == "off")
-        fold.clusterMultipliers = 0;
+      fold.useCluster = clusters != "off";
       nn::buildFoldPipeline(manager, fold);
     });
   case Phase::Quantise:
