@@ -4,11 +4,21 @@
 
 #include "dialects/Ashlar/AshlarDialect.h"
 
+#include "ashlar/Machine/Parameters.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/DialectImplementation.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/TypeSwitch.h"
+
+namespace ashlar::numerics {
+
+/// Of the canonical text: equal policies have equal ones.
+static llvm::hash_code hash_value(const ScalePolicy &policy) {
+  return llvm::hash_value(llvm::StringRef(toString(policy)));
+}
+
+} // namespace ashlar::numerics
 
 #include "dialects/Ashlar/AshlarDialect.cpp.inc"
 #define GET_ATTRDEF_CLASSES
@@ -75,6 +85,8 @@ void copyRecords(Operation *from, Operation *to) {
 namespace {
 
 bool isText(Attribute attr) { return isa<StringAttr>(attr); }
+bool isScale(Attribute attr) { return isa<ScaleAttr>(attr); }
+bool isTarget(Attribute attr) { return isa<TargetAttr>(attr); }
 
 /// An attribute with a name of its own.
 struct Known {
@@ -86,10 +98,11 @@ struct Known {
 
 constexpr llvm::StringLiteral kText = "a text";
 constexpr Known knownAttributes[] = {
+    {kTargetAttr, isTarget, "a #ashlar.target", true},
     {kMacsAttr, isCount, kCount, false},
     {kWeightsAttr, isCount, kCount, false},
     {kLeastOnClusterAttr, isCount, kCount, false},
-    {kScaleAttr, isText, kText, false},
+    {kScaleAttr, isScale, "a #ashlar.scale", false},
     {kPhaseAttr, isText, kText, true},
     {kNumericPlanAttr, isText, kText, true},
     {kDecisionsAttr, isText, kText, true},

@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The ashlar dialect: records that operations of all phases may carry.
+// The ashlar dialect: the machine of a module, and records that operations of
+// all phases may carry.
 
 #ifndef ASHLAR_DIALECTS_ASHLAR_ASHLARDIALECT_H
 #define ASHLAR_DIALECTS_ASHLAR_ASHLARDIALECT_H
 
+#include "ashlar/Machine/Description.h"
+#include "ashlar/Numerics/ScalePolicy.h"
 #include "mlir/IR/BuiltinAttributes.h"
 #include "mlir/IR/Dialect.h"
 
@@ -13,6 +16,13 @@
 #include "dialects/Ashlar/AshlarAttrs.h.inc"
 
 namespace ashlar::records {
+
+/// On a module: the machine that it is compiled for, a TargetAttr.
+inline constexpr llvm::StringLiteral kTargetAttr = "ashlar.target";
+
+/// The machine that the module around an operation (or the module itself) is
+/// compiled for; emits an error on the module if it names none.
+mlir::FailureOr<machine::Description> machineOf(mlir::Operation *op);
 
 /// On rewritten products: multiply-accumulates of the network's own definition,
 /// which zero taps of a fold and zeros between the elements of an operand add
@@ -25,8 +35,8 @@ inline constexpr llvm::StringLiteral kWeightsAttr = "ashlar.weights";
 /// whole programs can decide then.
 inline constexpr llvm::StringLiteral kLeastOnClusterAttr =
     "ashlar.least_on_cluster";
-/// On an operation whose result is an encode event: its scale policy as text
-/// (numerics::ScalePolicy), which decides bits; absent for `runmax`.
+/// On an operation whose result is an encode event: its scale policy, a
+/// ScaleAttr, which decides bits; absent for `runmax`.
 inline constexpr llvm::StringLiteral kScaleAttr = "ashlar.scale";
 
 /// On the module of a phase file: the phase, the numeric plan and the decisions

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The `ashlar` dialect: attributes for what every phase may leave on an
-// operation. It has no operations.
+// The `ashlar` dialect: the machine that a module is compiled for, and what
+// every phase may leave on an operation. It has no operations.
 
 #ifndef ASHLAR_DIALECTS_ASHLAR_ASHLAROPS_TD
 #define ASHLAR_DIALECTS_ASHLAR_ASHLAROPS_TD
@@ -12,9 +12,10 @@ include "mlir/IR/OpBase.td"
 def Ashlar_Dialect : Dialect {
   let name = "ashlar";
   let cppNamespace = "::ashlar::records";
-  let summary = "Records that operations of all phases may carry";
+  let summary = "The machine of a module, and records of all phases";
   let description = [{
-    Why a pass chose what it chose, how much work an operation is by the
+    The machine that a module is compiled for, which passes of all dialects
+    read; why a pass chose what it chose, how much work an operation is by the
     network's own definition, the scale policy of what it encodes, and what a
     phase file says about itself. Lowering keeps these attributes. A program is
     the same without its decisions and counts; the scale policy is part of the
@@ -48,6 +49,39 @@ def Ashlar_DecisionAttr : AttrDef<Ashlar_Dialect, "Decision"> {
       OptionalParameter<"::mlir::DictionaryAttr">:$alternatives,
       OptionalParameter<"::mlir::DictionaryAttr">:$facts);
   let assemblyFormat = "`<` struct(params) `>`";
+  let genVerifyDecl = 1;
+}
+
+def Ashlar_TargetAttr : AttrDef<Ashlar_Dialect, "Target"> {
+  let mnemonic = "target";
+  let summary = "The machine that a module is compiled for";
+  let description = [{
+    Name and parameters of docs/Machine.md, sections in braces. Omitted
+    parameters are those of the built-in machine `base`, which comes first, else
+    of `a1`; all are printed. The text is read once: the attribute holds the
+    description.
+
+    Example: `#ashlar.target<"small", xm_group = 4, sb = {partitions = 8}>`
+  }];
+  let parameters = (ins AttrParameter<"::ashlar::machine::Description",
+      "the machine", "const ::ashlar::machine::Description &">:$machine);
+  let hasCustomAssemblyFormat = 1;
+}
+
+def Ashlar_ScaleAttr : AttrDef<Ashlar_Dialect, "Scale"> {
+  let mnemonic = "scale";
+  let summary = "The policy that chooses the scale exponent of an encode event";
+  let description = [{
+    The policy is written as for `--scale` (docs/BlockFloatingPoint.md). The text
+    is read once: the attribute holds the policy.
+
+    Example: `#ashlar.scale<"stats(k=3,n=512)">`
+
+    - scale_c1: a constant policy (fixed, table) has its exponent.
+  }];
+  let parameters = (ins AttrParameter<"::ashlar::numerics::ScalePolicy",
+      "the policy", "const ::ashlar::numerics::ScalePolicy &">:$policy);
+  let hasCustomAssemblyFormat = 1;
   let genVerifyDecl = 1;
 }
 

@@ -16,16 +16,8 @@ using namespace mlir;
 namespace ashlar::bfp {
 
 numerics::ScalePolicy getScalePolicy(Operation *op) {
-  auto text = op->getAttrOfType<StringAttr>(records::kScaleAttr);
-  if (!text)
-    return {};
-  llvm::Expected<numerics::ScalePolicy> policy =
-      numerics::parseScalePolicy(text.getValue());
-  if (policy)
-    return *policy;
-  // The verifier of the plan has refused other text.
-  llvm::consumeError(policy.takeError());
-  return {};
+  auto scale = op->getAttrOfType<records::ScaleAttr>(records::kScaleAttr);
+  return scale ? scale.getPolicy() : numerics::ScalePolicy();
 }
 
 bool isMovement(Operation *op) {

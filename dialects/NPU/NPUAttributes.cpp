@@ -35,13 +35,20 @@ bool isPackRows(Attribute value) {
                   mode == kRowsCompared || mode == "off");
 }
 
+/// Densities by name of the planned tensor.
+bool isProfiles(Attribute value) {
+  auto profiles = dyn_cast<DictionaryAttr>(value);
+  return profiles && llvm::all_of(profiles, [](NamedAttribute entry) {
+           return isa<ProfileAttr>(entry.getValue());
+         });
+}
+
 constexpr StringLiteral kDecision = "a #ashlar.decision";
 
 const ModuleAttribute moduleAttributes[] = {
-    {"npu.profile", is<StringAttr>, "a string"},
+    {"npu.profile", isProfiles, "a dictionary of #npu.profile"},
     {"npu.dense_reason", is<StringAttr>, "a string"},
     {"npu.constants", is<RegionAttr>, "a #npu.region"},
-    {kTargetAttr, is<TargetAttr>, "a #npu.target"},
     {kBanksApartAttr, is<UnitAttr>, "a unit attribute"},
     {kPackedExponentsAttr, is<UnitAttr>, "a unit attribute"},
     {kPackRowsAttr, isPackRows,

@@ -244,7 +244,7 @@ def NPU_ProfileAttr : NPU_Attr<"Profile", "profile"> {
     producer that creates zeros, 2 measured. `places`, rows by columns in
     row-major order, counts the non-zeros of positions, at most `capacity` each.
 
-    Example: `#npu.profile<source = 2, density = array<i32: 500>>`
+    Example: `#npu.profile<source = 2, density = [500]>`
   }];
   let parameters = (ins "int64_t":$source, "::mlir::DenseI32ArrayAttr":$density,
       OptionalParameter<"::mlir::DenseI32ArrayAttr">:$places,
@@ -297,21 +297,6 @@ def NPU_RegionAttr : NPU_Attr<"Region", "region"> {
   let parameters = (ins "int64_t":$begin, "int64_t":$bytes);
   let assemblyFormat = "`<` struct(params) `>`";
   let genVerifyDecl = 1;
-}
-
-def NPU_TargetAttr : NPU_Attr<"Target", "target"> {
-  let summary = "The machine that a module is compiled for";
-  let description = [{
-    Name and parameters of docs/Machine.md, sections in braces. Omitted
-    parameters are those of the built-in machine `base`, which comes first, else
-    of `a1`; all are printed. The text is read once: the attribute holds the
-    description.
-
-    Example: `#npu.target<"small", xm_group = 4, sb = {partitions = 8}>`
-  }];
-  let parameters = (ins AttrParameter<"::ashlar::machine::Description",
-      "the machine", "const ::ashlar::machine::Description &">:$machine);
-  let hasCustomAssemblyFormat = 1;
 }
 
 /// A decision that a later phase makes: absent until then.

@@ -54,9 +54,6 @@ class HostEngine : public mlir::OpTrait::TraitBase<ConcreteType, HostEngine> {};
 
 namespace ashlar::npu {
 
-/// Attribute of a module: the machine that it is compiled for, a TargetAttr.
-inline constexpr llvm::StringLiteral kTargetAttr = "npu.target";
-
 /// Attribute of a module: which rows of results convolutions have in one step
 /// of the array, "apart" (as many of the operand wherever possible), "columns"
 /// (the operand stays as it lies), "compared" (the same, because the whole

@@ -250,7 +250,7 @@ void ConstantPool::add(const Entry &entry) {
 llvm::Expected<container::Program>
 assemble(ModuleOp module, ConstantBytes constants, ConstantPool *pool) {
   auto programs = module.getOps<isadialect::ProgramOp>();
-  auto machine = npu::machineOf(module);
+  auto machine = records::machineOf(module);
   if (programs.empty() || failed(machine))
     return makeError(ErrorClass::Internal,
                      "expected a module with one isa.program and a machine");

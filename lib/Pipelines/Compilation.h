@@ -123,6 +123,8 @@ private:
   }
   llvm::Error runPasses(ErrorClass failure,
                         llvm::function_ref<void(mlir::OpPassManager &)> build);
+  llvm::Error findMachine();
+  void setTarget();
   llvm::Error import();
   llvm::Error quantise();
   llvm::Error emit();

@@ -5,7 +5,6 @@
 #include "ashlar/Pipelines/Compile.h"
 
 #include "Compilation.h"
-#include "FoldMachine.h"
 #include "PhaseFile.h"
 #include "PlainMessage.h"
 
@@ -113,6 +112,7 @@ llvm::Error Compilation::import() {
   if (!module)
     return module.takeError();
   result.module = std::move(*module);
+  setTarget();
   if (options.import.batch == 0)
     return llvm::Error::success();
   nn::SetBatchOptions batch;
@@ -152,36 +152,6 @@ llvm::Error Compilation::emit() {
   if (options.mapCompression == "auto" && compresses && !options.afterPass)
     return measureMaps();
   return generate();
-}
-
-llvm::Error
-CompileOptions::checkMachine(const machine::Description &machine) const {
-  const bool forms = weightCompression == "bitmap" ||
-                     weightCompression == "runs" ||
-                     weightCompression == "exponents";
-  if (forms && machine.dma.decodedCodesPerCycle == 0)
-    return makeError(ErrorClass::Usage,
-                     "--weight-compression={} needs queues that decode such "
-                     "streams, but machine '{}' has none "
-                     "(dma.decoded_codes_per_cycle is 0)",
-                     weightCompression, machine.name);
-  if (nmWeights == "on" && !machine.pe.hasPattern())
-    return makeError(ErrorClass::Usage,
-                     "--nm-weights=on needs an array that keeps N of M rows, "
-                     "but machine '{}' has none (pe.pattern_group is 0)",
-                     machine.name);
-  if (poolDrain == "on" && machine.vec.psumLanes == 0)
-    return makeError(ErrorClass::Usage,
-                     "--pool-drain=on needs a vector unit that reads PSUM, but "
-                     "that of machine '{}' does not (vec.psum_lanes is 0)",
-                     machine.name);
-  if (sparse.zeroSkip == "off" && sparse.mode == "scatter")
-    return makeError(ErrorClass::Usage, "{}",
-                     "--zero-skip=off is for tile mode: --sparse=scatter "
-                     "issues non-zero coefficients only");
-  return sparse.mode == "auto" || sparse.mode == "off"
-             ? llvm::Error::success()
-             : machine::requireCluster(machine, "--sparse=" + sparse.mode);
 }
 
 /// The form that was asked for, or found best for the module.
@@ -317,7 +287,7 @@ llvm::Error Compilation::checkEntry() {
   DiagnosticText diagnostics(context);
   PassManager manager(&context);
   LogicalResult valid = success(first < static_cast<int>(Phase::Plan) ||
-                                succeeded(npu::machineOf(*result.module)));
+                                succeeded(records::machineOf(*result.module)));
   if (first == static_cast<int>(Phase::Assign))
     manager.addPass(bfp::createVerifyPlan());
   if (succeeded(valid) && first == static_cast<int>(Phase::Plan))
@@ -344,10 +314,9 @@ llvm::Error Compilation::verifyLayouts() {
 
 /// Measured densities for the passes of a phase, if there are any.
 void Compilation::setProfile() {
-  if (!options.sparse.profile.empty())
-    (*result.module)
-        ->setAttr(npu::kProfileAttr,
-                  StringAttr::get(&context, options.sparse.profile));
+  if (DictionaryAttr profiles =
+          analysis::toAttr(&context, options.sparse.profile))
+    (*result.module)->setAttr(npu::kProfileAttr, profiles);
 }
 
 /// The part of assign that no choice between programs changes: operations of
@@ -355,8 +324,6 @@ void Compilation::setProfile() {
 llvm::Error Compilation::bind() {
   if (llvm::Error error = checkBorders(*result.module, machine))
     return error;
-  (*result.module)
-      ->setAttr(npu::kTargetAttr, npu::TargetAttr::get(&context, machine));
   if (options.sparse.mode == "auto" || options.sparse.mode == "scatter")
     setProfile();
   return runPasses(Phase::Assign, [&](OpPassManager &manager) {
@@ -440,8 +407,10 @@ llvm::Error Compilation::runPhase(Phase phase) {
     return runPasses(phase, nn::buildSimplifyPipeline);
   case Phase::Fold:
     return runPasses(phase, [&](OpPassManager &manager) {
-      nn::FoldOptions fold =
-          foldOptions(machine, options.formats, options.foldWidth);
+      nn::FoldOptions fold;
+      fold.foldWidth = options.foldWidth;
+      fold.activationBits = options.formats.activations.mantissa;
+      fold.weightBits = options.formats.weights.mantissa;
       fold.interleave =
           !options.formats.scale.isStateful() &&
           llvm::none_of(options.formats.nodes, [](const auto &node) {
@@ -450,8 +419,7 @@ llvm::Error Compilation::runPhase(Phase phase) {
       fold.removeChannels = options.sparse.deadChannels != "keep";
       fold.block = std::max(options.formats.activations.block, 1);
       fold.foldOnly = foldOnly;
-      if (clusters == "off")
-        fold.clusterMultipliers = 0;
+      fold.useCluster = clusters != "off";
       nn::buildFoldPipeline(manager, fold);
     });
   case Phase::Quantise:
@@ -496,10 +464,8 @@ void Compilation::announce(llvm::StringRef stage, double share) const {
 }
 
 llvm::Expected<CompileResult> Compilation::run() {
-  auto description = machine::load(options.machine);
-  if (!description)
-    return description.takeError();
-  machine = std::move(*description);
+  if (llvm::Error error = findMachine())
+    return error;
   if (llvm::Error error = options.checkMachine(machine))
     return error;
   if (!machine.sparse.exists()) {

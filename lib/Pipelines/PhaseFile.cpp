@@ -59,7 +59,7 @@ bool isEncoded(Type type) {
 /// if a file does not have it.
 std::string findForeign(ModuleOp module, Phase phase) {
   if (phase >= Phase::Assign &&
-      !module->getAttrOfType<npu::TargetAttr>(npu::kTargetAttr))
+      !module->getAttrOfType<records::TargetAttr>(records::kTargetAttr))
     return "the module names no machine";
   auto allowed = dialectsOf(phase);
   std::string problem;

@@ -6,6 +6,7 @@
 
 #include "ashlar/Conversion/NNToNPU/NNToNPU.h"
 #include "ashlar/Conversion/NPUToISA/NPUToISA.h"
+#include "ashlar/Transforms/Ashlar/Passes.h"
 #include "ashlar/Transforms/BFP/Passes.h"
 #include "ashlar/Transforms/ISA/Passes.h"
 #include "ashlar/Transforms/NN/Passes.h"
@@ -21,12 +22,13 @@
 #include "mlir/Transforms/Passes.h"
 
 void ashlar::pipelines::registerDialects(mlir::DialectRegistry &registry) {
-  registry.insert<nn::NNDialect, bfp::BFPDialect, npu::NPUDialect,
-                  tile::TileDialect, isadialect::ISADialect,
+  registry.insert<records::AshlarDialect, nn::NNDialect, bfp::BFPDialect,
+                  npu::NPUDialect, tile::TileDialect, isadialect::ISADialect,
                   mlir::func::FuncDialect>();
 }
 
 void ashlar::pipelines::registerPasses() {
+  records::registerAshlarPasses();
   nn::registerNNPasses();
   nn::registerNNPipelines();
   bfp::registerBFPPasses();

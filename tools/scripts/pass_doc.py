@@ -12,6 +12,7 @@ import subprocess
 import sys
 
 SECTIONS = [
+    ("Ashlar", "Every phase (`ashlar`)"),
     ("NN", "Simplify and fold (`nn`)"),
     ("BFP", "Quantise (`bfp`)"),
     ("NPU", "Plan (`npu`)"),

@@ -5,6 +5,7 @@
 #ifndef ASHLAR_PIPELINES_COMPILE_H
 #define ASHLAR_PIPELINES_COMPILE_H
 
+#include "ashlar/Analysis/Sparse/DataProfile.h"
 #include "ashlar/Container/Container.h"
 #include "ashlar/Conversion/NPUToISA/NPUToISA.h"
 #include "ashlar/Frontend/Onnx/Import.h"
@@ -60,9 +61,8 @@ struct SparseOptions {
   int64_t threshold = 300;      ///< 1/10000
   std::string cutTime = "auto"; ///< auto, profile, runtime or always
   std::string halo = "overlap"; ///< overlap, disjoint or auto
-  /// Measured densities of feature maps, JSON text of analysis::DataProfiles;
-  /// empty if there are none.
-  std::string profile;
+  /// Measured densities of feature maps, if there are any.
+  analysis::DataProfiles profile;
   /// Inputs on which programs are timed whose time depends on data; empty:
   /// none.
   std::vector<HostTensor> sample;
@@ -71,7 +71,9 @@ struct SparseOptions {
 /// Everything that decides what is compiled.
 struct CompileOptions {
   std::string model;
-  std::string machine = "a1"; ///< built-in name or file
+  /// Built-in name or file; empty: the machine that the module of a phase file
+  /// names, a1 if it names none.
+  std::string machine = "a1";
   numerics::FormatTable formats;
   /// Storage of residual operands: bfp, bf16 or f32.
   std::string residual = "bfp";

@@ -36,22 +36,22 @@ std::string getNodeName(Location location) {
   return names.empty() ? std::string() : names.front();
 }
 
-/// Metadata of the fused location that markReordered() makes.
-static constexpr llvm::StringLiteral kReordered = "reordered";
+/// Metadata of the fused location that markAltered() makes.
+static constexpr llvm::StringLiteral kAltered = "altered";
 
-void markReordered(Operation *op) {
+void markAltered(Operation *op) {
   MLIRContext *context = op->getContext();
-  op->setLoc(FusedLoc::get({op->getLoc()}, StringAttr::get(context, kReordered),
+  op->setLoc(FusedLoc::get({op->getLoc()}, StringAttr::get(context, kAltered),
                            context));
 }
 
-bool isReordered(Location location) {
+bool isAltered(Location location) {
   auto fused = dyn_cast<FusedLoc>(location);
   if (!fused)
     return false;
   auto mark = dyn_cast_or_null<StringAttr>(fused.getMetadata());
-  return (mark && mark.getValue() == kReordered) ||
-         llvm::any_of(fused.getLocations(), isReordered);
+  return (mark && mark.getValue() == kAltered) ||
+         llvm::any_of(fused.getLocations(), isAltered);
 }
 
 } // namespace ashlar::analysis

@@ -1,17 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Profiles of data: attributes, JSON, and what producers say.
+// Profiles of data: attributes, and what producers say.
 
 #include "ashlar/Analysis/Sparse/DataProfile.h"
 
 #include "ashlar/Analysis/Array/StationaryPlan.h"
 #include "ashlar/Analysis/Layout/StorageType.h"
 #include "ashlar/Conversion/NNToNPU/NNToNPU.h"
-#include "ashlar/Support/Error.h"
 #include "dialects/NPU/NPUDialect.h"
 #include "mlir/IR/Builders.h"
-#include "llvm/Support/FormatVariadic.h"
-#include "llvm/Support/JSON.h"
 
 #include <algorithm>
 #include <numeric>
@@ -24,8 +21,6 @@ namespace ashlar::analysis {
 static constexpr int32_t kAfterRelu = 500;
 /// Producers looked through before a feature map is taken as it is.
 static constexpr unsigned kDepth = 64;
-/// Rows or columns of a feature map whose places are kept.
-static constexpr int64_t kLargest = 65535;
 
 int32_t DataProfile::mean() const {
   int64_t sum = std::accumulate(density.begin(), density.end(), int64_t(0));
@@ -45,7 +40,7 @@ llvm::StringRef name(ProfileSource source) {
 }
 
 //===----------------------------------------------------------------------===//
-// Attributes and text
+// Attributes
 //===----------------------------------------------------------------------===//
 
 npu::ProfileAttr DataProfile::toAttr(MLIRContext *context) const {
@@ -77,64 +72,21 @@ DataProfile DataProfile::fromAttr(npu::ProfileAttr attr) {
   return profile;
 }
 
-std::string toJson(const DataProfiles &profiles) {
-  llvm::json::Object all;
-  for (const auto &entry : profiles) {
-    const DataProfile &profile = entry.second;
-    all[llvm::json::fixUTF8(entry.first())] = llvm::json::Object{
-        {"rows", profile.counts.rows},
-        {"columns", profile.counts.cols},
-        {"values", static_cast<int64_t>(profile.counts.capacity)},
-        {"density", llvm::json::Array(profile.density)},
-        {"places", llvm::json::Array(profile.counts.counts)}};
-  }
-  return llvm::formatv("{0}", llvm::json::Value(std::move(all))).str();
+DictionaryAttr toAttr(MLIRContext *context, const DataProfiles &profiles) {
+  SmallVector<NamedAttribute> entries;
+  for (const auto &entry : profiles)
+    entries.emplace_back(StringAttr::get(context, entry.first()),
+                         entry.second.toAttr(context));
+  return entries.empty() ? DictionaryAttr()
+                         : DictionaryAttr::get(context, entries);
 }
 
-/// Numbers of a JSON array within [0, limit]; nothing if one is not.
-template <typename T>
-static std::optional<std::vector<T>> numbers(const llvm::json::Array *array,
-                                             int64_t limit) {
-  if (!array)
-    return std::nullopt;
-  std::vector<T> result;
-  for (const llvm::json::Value &value : *array) {
-    std::optional<int64_t> number = value.getAsInteger();
-    if (!number || *number < 0 || *number > limit)
-      return std::nullopt;
-    result.push_back(static_cast<T>(*number));
-  }
-  return result;
-}
-
-llvm::Expected<DataProfiles> parseProfiles(llvm::StringRef text) {
-  auto value = llvm::json::parse(text);
-  if (!value)
-    return value.takeError();
-  const llvm::json::Object *all = value->getAsObject();
-  if (!all)
-    return makeError(ErrorClass::Malformed, "a profile that is not an object");
+DataProfiles profilesOf(DictionaryAttr attr) {
   DataProfiles profiles;
-  for (const auto &[key, item] : *all) {
-    const llvm::json::Object *object = item.getAsObject();
-    DataProfile profile;
-    profile.source = ProfileSource::Measured;
-    int64_t rows = object ? object->getInteger("rows").value_or(0) : 0;
-    int64_t cols = object ? object->getInteger("columns").value_or(0) : 0;
-    int64_t values = object ? object->getInteger("values").value_or(0) : 0;
-    auto density =
-        numbers<int32_t>(object ? object->getArray("density") : nullptr, 1000);
-    auto places = numbers<uint32_t>(
-        object ? object->getArray("places") : nullptr, INT32_MAX);
-    if (rows < 0 || cols < 0 || rows > kLargest || cols > kLargest ||
-        values < 0 || !density || density->empty() || !places ||
-        places->size() != static_cast<size_t>(rows * cols))
-      return makeError(ErrorClass::Malformed, "profile of '{}'", key.str());
-    profile.density = std::move(*density);
-    profile.counts = {rows, cols, static_cast<uint64_t>(values),
-                      std::move(*places)};
-    profiles[key] = std::move(profile);
-  }
+  if (attr)
+    for (NamedAttribute entry : attr)
+      profiles[entry.getName().getValue()] =
+          DataProfile::fromAttr(cast<npu::ProfileAttr>(entry.getValue()));
   return profiles;
 }
 

@@ -440,7 +440,7 @@ static llvm::Error checkConstants(ModuleOp module) {
 llvm::Error convertNPUToISA(ModuleOp module, WeightStorage *storage,
                             WeightForm form, llvm::StringRef dataName,
                             InstructionLimit *limit) {
-  auto machine = npu::machineOf(module);
+  auto machine = records::machineOf(module);
   if (failed(machine))
     return makeError(ErrorClass::Internal, "the module names no machine");
   if (llvm::Error error = checkConstants(module))

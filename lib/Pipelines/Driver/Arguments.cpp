@@ -404,6 +404,12 @@ parseCompilerArguments(llvm::ArrayRef<std::string> args) {
                      "see --help");
   if (llvm::Error error = checkStart(arguments, *given))
     return error;
+  // A module of a phase file names its machine.
+  if (arguments.startAfter &&
+      llvm::none_of(*given, [](const support::GivenOption &option) {
+        return llvm::StringRef(option.name).ltrim('-') == "machine";
+      }))
+    arguments.compile.machine.clear();
   if (llvm::Error error = settle(arguments))
     return error;
   if (llvm::Error error = checkOutputs(arguments))

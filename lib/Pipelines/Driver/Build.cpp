@@ -95,11 +95,13 @@ CompilerContext::CompilerContext(unsigned threads) {
 llvm::Expected<Build> build(CompilerArguments &arguments,
                             mlir::MLIRContext &context) {
   // Before anything is measured or searched.
-  auto machine = machine::load(arguments.compile.machine);
-  if (!machine)
-    return machine.takeError();
-  if (llvm::Error error = arguments.compile.checkMachine(*machine))
-    return error;
+  if (!arguments.compile.machine.empty()) {
+    auto machine = machine::load(arguments.compile.machine);
+    if (!machine)
+      return machine.takeError();
+    if (llvm::Error error = arguments.compile.checkMachine(*machine))
+      return error;
+  }
   Build built;
   if (llvm::Error error = chooseFormats(arguments, context, built.search))
     return error;

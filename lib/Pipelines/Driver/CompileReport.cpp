@@ -62,15 +62,13 @@ void addKept(llvm::json::Object &report, const container::Cache &cache) {
   report["kept_tensors"] = std::move(tensors);
 }
 
-/// The machine that was compiled for: a phase file carries its own.
-llvm::Expected<machine::Description>
-machineOf(const CompilerArguments &arguments, const CompileResult &result) {
+/// The machine that was compiled for.
+const machine::Description &machineOf(const CompileResult &result) {
   if (result.program)
     return result.program->machine;
-  if (auto target =
-          (*result.module)->getAttrOfType<npu::TargetAttr>(npu::kTargetAttr))
-    return target.getMachine();
-  return machine::load(arguments.compile.machine);
+  return (*result.module)
+      ->getAttrOfType<records::TargetAttr>(records::kTargetAttr)
+      .getMachine();
 }
 
 } // namespace
@@ -94,17 +92,15 @@ llvm::json::Array decisionsOf(const CompileResult &result) {
 llvm::Expected<std::string> reportText(const CompilerArguments &arguments,
                                        const Build &build) {
   const CompileResult &result = build.result;
-  auto machine = machineOf(arguments, result);
-  if (!machine)
-    return machine.takeError();
+  const machine::Description &machine = machineOf(result);
   llvm::json::Object phases;
   for (const PhaseTime &time : result.times)
     phases[phaseName(time.phase)] = time.seconds;
   llvm::json::Object report{{"schema_version", 1},
                             {"kind", "compile"},
                             {"model", arguments.compile.model},
-                            {"machine", llvm::json::fixUTF8(machine->name)},
-                            {"machine_parameters", machine::toJson(*machine)},
+                            {"machine", llvm::json::fixUTF8(machine.name)},
+                            {"machine_parameters", machine::toJson(machine)},
                             {"format", formatText(arguments)},
                             {"phase_seconds", std::move(phases)}};
   if (build.search)

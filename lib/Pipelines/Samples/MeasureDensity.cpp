@@ -78,7 +78,7 @@ llvm::Error measureDensity(CompileOptions &options,
   if (llvm::Error error = runSamples(evaluator->folded(), std::move(plain),
                                      *samples, context, count))
     return error;
-  analysis::DataProfiles profiles;
+  analysis::DataProfiles &profiles = options.sparse.profile;
   for (auto &entry : all) {
     analysis::DataProfile profile;
     profile.source = analysis::ProfileSource::Measured;
@@ -90,7 +90,6 @@ llvm::Error measureDensity(CompileOptions &options,
     profile.counts = std::move(entry.second.places);
     profiles[entry.first()] = std::move(profile);
   }
-  options.sparse.profile = analysis::toJson(profiles);
   if (!samples->empty())
     options.sparse.sample = std::move(samples->front());
   return llvm::Error::success();

@@ -184,8 +184,7 @@ void compareModules(const ExactValues &right, ModuleOp later,
   Comparison comparison(right, found, check);
   for (Operation &op : bodyOf(later).without_terminator()) {
     // A pass may scale weights as their reader likes.
-    if (constants.contains(op.getResult(0)) ||
-        analysis::isReordered(op.getLoc()))
+    if (constants.contains(op.getResult(0)) || analysis::isAltered(op.getLoc()))
       continue;
     SmallVector<Value> candidates, inside;
     std::string name;

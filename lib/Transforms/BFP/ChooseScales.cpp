@@ -187,7 +187,7 @@ LogicalResult ScaleChooser::decide(Value root, ScalePolicy policy) {
               "before it is complete, expected block=16, whose blocks share "
               "the exponent of the policy all the same";
   op->setAttr(records::kScaleAttr,
-              StringAttr::get(op->getContext(), numerics::toString(policy)));
+              records::ScaleAttr::get(op->getContext(), policy));
   ++numChosen;
   return success();
 }

@@ -169,24 +169,16 @@ static LogicalResult verifyAxes(Operation *op) {
   return success();
 }
 
-/// plan_c6: scale policies are known, constant ones have an exponent, and only
-/// encode events have one.
+/// plan_c6: only encode events have a scale policy.
 static LogicalResult verifyScale(Operation *op) {
-  Attribute attr = op->getAttr(records::kScaleAttr);
-  if (!attr)
+  if (!op->hasAttr(records::kScaleAttr))
     return success();
-  auto text = dyn_cast<StringAttr>(attr);
-  llvm::Expected<numerics::ScalePolicy> policy =
-      numerics::parseScalePolicy(text ? text.getValue() : "");
-  if (!policy)
-    return op->emitError(llvm::toString(policy.takeError()));
-  if (policy->isConstant() && !policy->exponent)
-    return op->emitError("expected an exponent, found '") << text << "'";
+  const numerics::ScalePolicy policy = getScalePolicy(op);
   if (op->getNumResults() != 1 || !isEncoded(op->getResult(0).getType()))
     return op->emitError("expected a scale policy on what encodes");
   // What wraps may become negative.
   if (getBlockType(op->getResult(0).getType()).getIsUnsigned() &&
-      policy->isStored() && policy->overflow == numerics::StoreOverflow::Wrap)
+      policy.isStored() && policy.overflow == numerics::StoreOverflow::Wrap)
     return op->emitError("overflow=wrap needs mantissas with signs, leave out "
                          "unsigned=auto");
   return success();

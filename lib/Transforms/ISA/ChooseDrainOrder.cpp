@@ -50,7 +50,7 @@ LogicalResult ChooseDrainOrder::choose(ProgramOp program,
 }
 
 void ChooseDrainOrder::runOnOperation() {
-  FailureOr<machine::Description> machine = npu::machineOf(getOperation());
+  FailureOr<machine::Description> machine = records::machineOf(getOperation());
   if (failed(machine))
     return signalPassFailure();
   for (auto program : getOperation().getOps<ProgramOp>())

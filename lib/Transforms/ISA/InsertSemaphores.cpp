@@ -60,7 +60,7 @@ InsertSemaphores::synchronise(ProgramOp program,
 }
 
 void InsertSemaphores::runOnOperation() {
-  FailureOr<machine::Description> machine = npu::machineOf(getOperation());
+  FailureOr<machine::Description> machine = records::machineOf(getOperation());
   if (failed(machine))
     return signalPassFailure();
   for (auto program : getOperation().getOps<ProgramOp>())

@@ -8,6 +8,7 @@
 // Rows of one value are ranges of one axis of another: a reshape that joins
 // rows and columns makes row r the indices r * width .. (r + 1) * width - 1.
 
+#include "MachineView.h"
 #include "Rewrite.h"
 #include "ashlar/Machine/Cycles.h"
 #include "ashlar/Transforms/NN/Passes.h"
@@ -146,6 +147,7 @@ public:
   }
 
   int64_t rows() const { return shapeOf(root->getResult(0))[2]; }
+  size_t size() const { return ops.size(); }
 
   /// Operations of the chain, and the shapes of their results in a band.
   template <typename Visit>
@@ -247,53 +249,40 @@ private:
   llvm::MapVector<Value, Rows> rowsOf;
 };
 
-/// Cycles of an element of the vector unit. Stages are only weighed against
-/// each other, so the numbers of the built-in machines do.
-int64_t elementCycles(Operation *op) {
-  constexpr int64_t kCycles[] = {1, 2, 4, 8};
-  auto of = [&](llvm::StringRef name) {
-    return kCycles[static_cast<size_t>(
-        machine::vecCostOf(name).value_or(machine::VecCost::VeryExpensive))];
-  };
-  if (auto pool = dyn_cast<AvgPoolOp>(op))
-    return product(pool.getKernel()) + (pool.getSums() ? 0 : of("div"));
-  if (auto pool = dyn_cast<MaxPoolOp>(op))
-    return product(pool.getKernel());
-  if (auto unary = dyn_cast<UnaryOp>(op))
-    return of(stringifyUnaryFunction(unary.getFunction()));
-  return of(op->getName().stripDialect());
-}
+/// Predicted cycles of chains, whole and in bands.
+class BandCosts {
+public:
+  explicit BandCosts(const MachineView &machine) : machine(machine) {}
 
-struct BandChainsPass : nn::impl::BandChainsBase<BandChainsPass> {
-  using BandChainsBase::BandChainsBase;
+  /// Bands of a chain at most: each has instructions of its own.
+  static constexpr int64_t kMostBands = 64;
 
-  void runOnOperation() override {
-    SmallVector<Operation *> roots;
-    llvm::DenseMap<Operation *, size_t> orderOf;
-    getOperation().walk([&](Operation *op) {
-      orderOf.try_emplace(op, orderOf.size());
-      if (isElementwise(op) &&
-          isa<FloatType>(typeOf(op->getResult(0)).getElementType()) &&
-          shapeOf(op->getResult(0)).size() >= 4)
-        roots.push_back(op);
-    });
-    // The last operation of a chain comes first; what it took is gone then.
-    llvm::DenseSet<Operation *> taken;
-    for (Operation *root : llvm::reverse(roots)) {
-      if (taken.contains(root))
-        continue;
-      Chain chain(root, orderOf);
-      if (!chain.changesLayout())
-        continue;
-      chain.forEach(
-          1, [&](Operation *op, ArrayRef<int64_t>) { taken.insert(op); });
-      decide(chain);
-    }
+  /// Predicted cycles of the whole chain, one operation after the other.
+  int64_t wholeCycles(const Chain &chain) const {
+    const Stages whole = stagesOf(chain, chain.rows());
+    return whole.vector + whole.copies + spillCycles(whole) +
+           whole.count *
+               (whole.copies == 0 ? machine.vectorLatency : machine.handOver);
+  }
+
+  /// Predicted cycles of bands of `rows` rows: the units work side by side
+  /// except for the first band and the last one.
+  std::optional<int64_t> bandCycles(const Chain &chain, int64_t rows) const {
+    const int64_t bands = llvm::divideCeil(chain.rows(), rows);
+    const int64_t rest = chain.rows() - (bands - 1) * rows;
+    const Stages band = stagesOf(chain, rows), end = stagesOf(chain, rest);
+    if (bands > kMostBands ||
+        band.bytes * kLiveMaps * 2 > machine.partitionBytes)
+      return std::nullopt;
+    if (band.copies == 0)
+      return (bands - 1) * band.vector + end.vector +
+             bands * band.count * machine.vectorLatency;
+    return std::max((bands - 1) * band.vector + end.vector,
+                    (bands - 1) * band.copies + end.copies) +
+           band.vector + band.copies + bands * band.count * machine.handOver;
   }
 
 private:
-  /// Bands of a chain at most: each has instructions of its own.
-  static constexpr int64_t kMostBands = 64;
   /// Maps of a band that are alive at the same time.
   static constexpr int64_t kLiveMaps = 4;
 
@@ -314,9 +303,9 @@ private:
     const int64_t elements = product(shape);
     int64_t least = elements;
     for (int64_t extent : shape.drop_front())
-      least =
-          std::min<int64_t>(least, elements / std::max<int64_t>(extent, 1) *
-                                       llvm::divideCeil(extent, partitions));
+      least = std::min<int64_t>(
+          least, elements / std::max<int64_t>(extent, 1) *
+                     llvm::divideCeil(extent, machine.partitions));
     return least;
   }
 
@@ -334,10 +323,11 @@ private:
       if (chain.staysInLayout())
         return;
       // Elements change their partition one by one.
-      const int64_t runs = copyRuns > 0 ? elements / copyRuns : 0;
+      const int64_t runs =
+          machine.copyRuns > 0 ? elements / machine.copyRuns : 0;
       stages.copies +=
-          std::max<int64_t>(elements * kFloatBytes / copyBytes, runs) /
-          copyQueues;
+          std::max<int64_t>(elements * kFloatBytes / machine.copyBytes, runs) /
+          machine.copyQueues;
     });
     return stages;
   }
@@ -345,41 +335,75 @@ private:
   /// Cycles of DRAM if whole maps do not fit beside each other: one of them is
   /// written and read, or all are where not even two fit.
   int64_t spillCycles(const Stages &whole) const {
-    const int64_t fitting = partitionBytes / std::max<int64_t>(whole.bytes, 1);
+    const int64_t fitting =
+        machine.partitionBytes / std::max<int64_t>(whole.bytes, 1);
     if (fitting >= kWholeMaps)
       return 0;
     const int64_t maps = fitting == kWholeMaps - 1 ? 1 : whole.count;
-    return 2 * maps * whole.elements * kFloatBytes * 100 /
-           (dramBytes * dramPercent);
+    return machine.dramCycles(2 * maps * whole.elements * kFloatBytes);
   }
 
-  /// Predicted cycles of bands of `rows` rows: the units work side by side
-  /// except for the first band and the last one.
-  std::optional<int64_t> bandCycles(const Chain &chain, int64_t rows) const {
-    const int64_t bands = llvm::divideCeil(chain.rows(), rows);
-    const int64_t rest = chain.rows() - (bands - 1) * rows;
-    const Stages band = stagesOf(chain, rows), end = stagesOf(chain, rest);
-    if (bands > kMostBands || band.bytes * kLiveMaps * 2 > partitionBytes)
-      return std::nullopt;
-    if (band.copies == 0)
-      return (bands - 1) * band.vector + end.vector +
-             bands * band.count * vectorLatency;
-    return std::max((bands - 1) * band.vector + end.vector,
-                    (bands - 1) * band.copies + end.copies) +
-           band.vector + band.copies + bands * band.count * handOver;
+  /// Cycles of an element of the vector unit.
+  int64_t elementCycles(Operation *op) const {
+    auto of = [&](llvm::StringRef name) {
+      return machine.vectorCycles(
+          machine::vecCostOf(name).value_or(machine::VecCost::VeryExpensive));
+    };
+    const int64_t visit = machine.vectorCycles(machine::VecCost::Cheap);
+    if (auto pool = dyn_cast<AvgPoolOp>(op))
+      return product(pool.getKernel()) * visit +
+             (pool.getSums() ? 0 : of("div"));
+    if (auto pool = dyn_cast<MaxPoolOp>(op))
+      return product(pool.getKernel()) * visit;
+    if (auto unary = dyn_cast<UnaryOp>(op))
+      return of(stringifyUnaryFunction(unary.getFunction()));
+    return of(op->getName().stripDialect());
   }
 
-  void decide(const Chain &chain) {
-    const Stages whole = stagesOf(chain, chain.rows());
-    const int64_t serial =
-        whole.vector + whole.copies + spillCycles(whole) +
-        whole.count * (whole.copies == 0 ? vectorLatency : handOver);
+  const MachineView &machine;
+};
+
+struct BandChainsPass : nn::impl::BandChainsBase<BandChainsPass> {
+  using BandChainsBase::BandChainsBase;
+
+  void runOnOperation() override {
+    FailureOr<MachineView> machine = MachineView::of(getOperation());
+    if (failed(machine))
+      return signalPassFailure();
+    const BandCosts costs(*machine);
+    SmallVector<Operation *> roots;
+    llvm::DenseMap<Operation *, size_t> orderOf;
+    getOperation().walk([&](Operation *op) {
+      orderOf.try_emplace(op, orderOf.size());
+      if (isElementwise(op) &&
+          isa<FloatType>(typeOf(op->getResult(0)).getElementType()) &&
+          shapeOf(op->getResult(0)).size() >= 4)
+        roots.push_back(op);
+    });
+    // The last operation of a chain comes first; what it took is gone then.
+    llvm::DenseSet<Operation *> taken;
+    for (Operation *root : llvm::reverse(roots)) {
+      if (taken.contains(root))
+        continue;
+      Chain chain(root, orderOf);
+      if (!chain.changesLayout())
+        continue;
+      chain.forEach(
+          1, [&](Operation *op, ArrayRef<int64_t>) { taken.insert(op); });
+      decide(chain, costs);
+    }
+  }
+
+private:
+  void decide(const Chain &chain, const BandCosts &costs) {
+    const int64_t serial = costs.wholeCycles(chain);
     int64_t least = serial, best = 0;
     // A last band of few rows would cost as much as a whole one.
-    for (int64_t bands = 2; bands <= std::min(kMostBands, chain.rows());
-         ++bands) {
+    for (int64_t bands = 2;
+         bands <= std::min(BandCosts::kMostBands, chain.rows()); ++bands) {
       const int64_t rows = llvm::divideCeilSigned(chain.rows(), bands);
-      if (auto cycles = bandCycles(chain, rows); cycles && *cycles < least)
+      if (auto cycles = costs.bandCycles(chain, rows);
+          cycles && *cycles < least)
         least = *cycles, best = rows;
     }
     if (best > 0)
@@ -407,8 +431,8 @@ private:
     const std::string choice = fmt::format("bands-of-{}", rows);
     records::Decision(
         builder.getContext(), choice,
-        fmt::format("{} operations in {} bands of {} rows: {}",
-                    stagesOf(chain, rows).count, parts.size(), rows,
+        fmt::format("{} operations in {} bands of {} rows: {}", chain.size(),
+                    parts.size(), rows,
                     chain.staysInLayout()
                         ? "the maps of a band stay on the chip"
                         : "one is computed while another changes its layout"))

@@ -5,6 +5,7 @@
 // window; output: none of the first two, and no max_pool whose window costs
 // more than one pass per dimension does.
 
+#include "MachineView.h"
 #include "Rewrite.h"
 #include "ashlar/Transforms/NN/Passes.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
@@ -328,9 +329,12 @@ struct LowerCompositesPass
   using LowerCompositesBase::LowerCompositesBase;
 
   void runOnOperation() override {
+    FailureOr<MachineView> machine = MachineView::of(getOperation());
+    if (failed(machine))
+      return signalPassFailure();
     RewritePatternSet patterns(&getContext());
     // Half of a partition holds this many elements of the widest type.
-    int64_t limit = std::max<int64_t>(2, partitionBytes / 2 / 8);
+    int64_t limit = std::max<int64_t>(2, machine->partitionBytes / 2 / 8);
     patterns.add<SplitReduce, ExpandSoftmax<SoftmaxOp>,
                  ExpandSoftmax<LogSoftmaxOp>>(&getContext(), limit);
     patterns.add<GatherReducedAxes, SplitRuntimeBias>(&getContext());

@@ -4,6 +4,7 @@
 // conv for each phase of the result and their interleave, or pad (interior
 // zeros) and conv; and data movement of the weights.
 
+#include "MachineView.h"
 #include "Rewrite.h"
 #include "ashlar/Transforms/NN/Passes.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
@@ -11,6 +12,7 @@
 #include "llvm/Support/MathExtras.h"
 
 #include <numeric>
+#include <optional>
 
 namespace ashlar::nn {
 #define GEN_PASS_DEF_LOWERCONVTRANSPOSE
@@ -123,9 +125,9 @@ constexpr int64_t kMostPhases = 64;
 /// With a stride, elements of the result that are a multiple of it apart meet
 /// the same taps: a convolution for each phase multiplies no zeros.
 struct SplitPhases : OpRewritePattern<ConvTransposeOp> {
-  SplitPhases(MLIRContext *context, const LowerConvTransposeOptions &options,
+  SplitPhases(MLIRContext *context, const MachineView &machine,
               Pass::Statistic &lowered)
-      : OpRewritePattern(context, /*benefit=*/2), options(options),
+      : OpRewritePattern(context, /*benefit=*/2), machine(machine),
         lowered(lowered) {}
 
   LogicalResult matchAndRewrite(ConvTransposeOp op,
@@ -136,8 +138,7 @@ struct SplitPhases : OpRewritePattern<ConvTransposeOp> {
         return rewriter.notifyMatchFailure(op, "has too many phases");
     if (count == 1)
       return rewriter.notifyMatchFailure(op, "has one phase");
-    if (!fitsOnChip(op.getY(), shapeOf(op.getY()), options.partitions,
-                    options.partitionBytes))
+    if (!fitsOnChip(op.getY(), shapeOf(op.getY()), machine))
       return rewriter.notifyMatchFailure(op, "is too large to interleave");
     SmallVector<SmallVector<Phase, 1>, 4> phases;
     for (int64_t number = 0; number < count; ++number)
@@ -230,7 +231,7 @@ private:
                            SmallVector<int64_t>(whole.size(), 1));
   }
 
-  LowerConvTransposeOptions options;
+  const MachineView &machine;
   Pass::Statistic &lowered;
 };
 
@@ -294,11 +295,15 @@ struct LowerConvTransposePass
 
   void runOnOperation() override {
     RewritePatternSet patterns(&getContext());
-    LowerConvTransposeOptions options;
-    options.partitions = partitions;
-    options.partitionBytes = partitionBytes;
     patterns.add<LowerConvTransposePattern>(&getContext(), lowered);
-    patterns.add<SplitPhases>(&getContext(), options, lowered);
+    std::optional<MachineView> machine;
+    if (interleave) {
+      FailureOr<MachineView> found = MachineView::of(getOperation());
+      if (failed(found))
+        return signalPassFailure();
+      machine = *found;
+      patterns.add<SplitPhases>(&getContext(), *machine, lowered);
+    }
     if (failed(applyPatternsGreedily(getOperation(), std::move(patterns))))
       signalPassFailure();
   }

@@ -5,6 +5,7 @@
 // Input: convolutions with constant weights. Output: the same, some with other
 // orders of output and input channels.
 
+#include "MachineView.h"
 #include "Rewrite.h"
 #include "ashlar/Analysis/Module/NodeNames.h"
 #include "ashlar/Transforms/NN/Passes.h"
@@ -196,6 +197,11 @@ struct OrderChannelsPass
   using OrderChannelsBase::OrderChannelsBase;
 
   void runOnOperation() override {
+    FailureOr<MachineView> machine = MachineView::of(getOperation());
+    if (failed(machine))
+      return signalPassFailure();
+    rows = machine->rows;
+    columns = machine->columns;
     llvm::SmallVector<ConvOp> convs;
     getOperation().walk([&](ConvOp conv) { convs.push_back(conv); });
     for (ConvOp conv : convs)
@@ -205,6 +211,9 @@ struct OrderChannelsPass
   }
 
 private:
+  /// Of the array.
+  int64_t rows = 1, columns = 1;
+
   void order(Map &map);
   bool permute(Map &map, Weights &producer, std::vector<Weights> &readers,
                llvm::ArrayRef<int64_t> order);
@@ -262,7 +271,7 @@ bool OrderChannelsPass::permute(Map &map, Weights &producer,
         makeConstant(builder, old.getDefiningOp()->getLoc(), ordered,
                      typeOf(old).getElementType()));
   }
-  llvm::for_each(map.makers, analysis::markReordered);
+  llvm::for_each(map.makers, analysis::markAltered);
   ++numOrdered;
   return true;
 }

@@ -61,80 +61,24 @@ void nn::buildSimplifyPipeline(OpPassManager &module) {
   manager.addPass(createVerifySimplified());
 }
 
-static BandChainsOptions bandOptions(const FoldOptions &options) {
-  BandChainsOptions bands;
-  bands.partitions = options.partitions;
-  bands.partitionBytes = options.partitionBytes;
-  bands.copyBytes = options.copyBytes;
-  bands.copyQueues = options.copyQueues;
-  bands.copyRuns = options.copyRuns;
-  bands.dramBytes = options.dramBytes;
-  bands.dramPercent = options.dramPercent;
-  bands.handOver = options.handOver;
-  bands.vectorLatency = options.vectorLatency;
-  return bands;
-}
-
-static FoldWidthOptions widthOptions(const FoldOptions &options) {
-  FoldWidthOptions width;
-  width.mode = options.foldWidth;
-  width.only = options.foldOnly;
-  width.rows = options.arrayRows;
-  width.columns = options.arrayColumns;
-  width.passes = options.arrayPasses;
-  width.laneUnit = options.laneUnit;
-  width.partitions = options.partitions;
-  width.partitionBytes = options.partitionBytes;
-  width.copyBytes = options.copyBytes;
-  width.dramBytes = options.dramBytes;
-  width.dramPercent = options.dramPercent;
-  width.copyQueues = options.copyQueues;
-  width.copyRuns = options.copyRuns;
-  width.copySetup = options.copySetup;
-  width.copyLatency = options.copyLatency;
-  width.banks = options.banks;
-  width.ports = options.ports;
-  width.portBytes = options.portBytes;
-  width.burstBytes = options.burstBytes;
-  width.latency = options.latency;
-  width.dramLatency = options.dramLatency;
-  width.encodeCycles = options.encodeCycles;
-  width.drainCycles = options.drainCycles;
-  width.writePorts = options.writePorts;
-  width.bankEntries = options.bankEntries;
-  width.psumEntries = options.psumEntries;
-  width.clusterMultipliers = options.clusterMultipliers;
-  return width;
-}
-
 void nn::buildFoldPipeline(OpPassManager &module, const FoldOptions &options) {
   OpPassManager &manager = module.nest<func::FuncOp>();
   // After weights are scaled, since output channels are grouped differently.
-  LowerConvTransposeOptions transposed;
-  transposed.partitions = options.partitions;
-  transposed.partitionBytes = options.interleave ? options.partitionBytes : 0;
-  manager.addPass(createLowerConvTranspose(transposed));
+  manager.addPass(createLowerConvTranspose({options.interleave}));
   // Functions of an interleaved map go to the products.
   manager.addPass(createComposeMovement());
   manager.addPass(createFoldPad());
   // After simplify, which has made constant what can be; both leave data
   // movement of constants.
-  SplitShufflesOptions shuffles;
-  shuffles.partitions = options.partitions;
-  shuffles.partitionBytes = transposed.partitionBytes;
-  shuffles.rows = options.arrayRows;
-  shuffles.columns = options.arrayColumns;
-  shuffles.passes = options.arrayPasses;
-  shuffles.queues = options.copyQueues;
-  manager.addPass(createSplitShuffles(shuffles));
+  if (options.interleave)
+    manager.addPass(
+        createSplitShuffles({options.activationBits, options.weightBits}));
   manager.addPass(createFoldConstants());
   manager.addPass(createLowerDynamicConv());
   // After simplify, which knows where; before the last constant folding.
-  LowerCompositesOptions composites;
-  composites.partitionBytes = options.partitionBytes;
-  manager.addPass(createLowerComposites(composites));
+  manager.addPass(createLowerComposites());
   // Which has taken apart what is better done one dimension at a time.
-  manager.addPass(createSplitWindows({options.partitionBytes}));
+  manager.addPass(createSplitWindows({/*forPartition=*/true}));
   // Before bands, lanes and folds, which count channels.
   if (options.removeChannels) {
     RemoveChannelsOptions channels;
@@ -142,13 +86,16 @@ void nn::buildFoldPipeline(OpPassManager &module, const FoldOptions &options) {
     manager.addPass(createRemoveChannels(channels));
   }
   // What composites became may be part of a chain; constants are cut below.
-  manager.addPass(createBandChains(bandOptions(options)));
+  manager.addPass(createBandChains());
   // Before folds, which tie channels to columns.
-  OrderChannelsOptions order;
-  order.rows = options.arrayRows;
-  order.columns = options.arrayColumns;
-  manager.addPass(createOrderChannels(order));
-  manager.addPass(createFoldWidth(widthOptions(options)));
+  manager.addPass(createOrderChannels());
+  FoldWidthOptions width;
+  width.mode = options.foldWidth;
+  width.only = options.foldOnly;
+  width.activationBits = options.activationBits;
+  width.weightBits = options.weightBits;
+  width.useCluster = options.useCluster;
+  manager.addPass(createFoldWidth(width));
   // Folds leave data movement of constants.
   manager.addPass(createComposeMovement());
   manager.addPass(createFoldConstants());
@@ -159,16 +106,6 @@ void nn::buildFoldPipeline(OpPassManager &module, const FoldOptions &options) {
 namespace {
 
 struct FoldPipelineOptions : PassPipelineOptions<FoldPipelineOptions> {
-  Option<int64_t> rows{*this, "rows",
-                       llvm::cl::desc("rows of the multiplier array"),
-                       llvm::cl::init(128)};
-  Option<int64_t> columns{*this, "columns",
-                          llvm::cl::desc("columns of the multiplier array"),
-                          llvm::cl::init(64)};
-  Option<int64_t> partitionBytes{
-      *this, "partition-bytes",
-      llvm::cl::desc("bytes of one partition of the state buffer"),
-      llvm::cl::init(65536)};
   Option<std::string> only{
       *this, "only",
       llvm::cl::desc("width fold to take wherever it is an alternative")};
@@ -183,9 +120,6 @@ void nn::registerNNPipelines() {
       "ashlar-fold", "the fold phase",
       [](OpPassManager &manager, const FoldPipelineOptions &options) {
         FoldOptions fold;
-        fold.arrayRows = options.rows;
-        fold.arrayColumns = options.columns;
-        fold.partitionBytes = options.partitionBytes;
         fold.foldOnly = options.only;
         buildFoldPipeline(manager, fold);
       });

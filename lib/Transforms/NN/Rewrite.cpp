@@ -162,13 +162,14 @@ static int64_t bytesOfElement(Value map) {
   return bytes;
 }
 
-bool nn::fitsOnChip(Value result, ArrayRef<int64_t> shape, int64_t partitions,
-                    int64_t partitionBytes) {
-  if (shape.size() < 2 || partitions < 1)
+bool nn::fitsOnChip(Value result, ArrayRef<int64_t> shape,
+                    const MachineView &machine) {
+  if (shape.size() < 2)
     return false;
-  const int64_t tiles = llvm::divideCeil(shape[1], partitions);
+  const int64_t tiles = llvm::divideCeil(shape[1], machine.partitions);
   const int64_t positions = shape[0] * llvm::product_of(shape.drop_front(2));
-  return tiles * positions * bytesOfElement(result) <= partitionBytes / 4 * 3;
+  return tiles * positions * bytesOfElement(result) <=
+         machine.partitionBytes / 4 * 3;
 }
 
 Tensor nn::vectorTensor(ArrayRef<double> values) {

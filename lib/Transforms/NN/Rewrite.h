@@ -6,6 +6,7 @@
 #ifndef ASHLAR_LIB_TRANSFORMS_NN_REWRITE_H
 #define ASHLAR_LIB_TRANSFORMS_NN_REWRITE_H
 
+#include "MachineView.h"
 #include "ashlar/Reference/Tensor.h"
 #include "dialects/NN/NNOps.h"
 #include "mlir/IR/PatternMatch.h"
@@ -77,12 +78,12 @@ mlir::Location passedLocation(mlir::Operation *movement, mlir::Operation *op);
 /// transpose(transpose(x)) -> transpose(x) with the composed permutation.
 void populateMergeTransposes(mlir::RewritePatternSet &patterns);
 
-/// True if a state buffer of \p partitions of \p partitionBytes can hold the
-/// map of \p shape that stands for \p result, next to what it is made of:
-/// blocks of 8-bit mantissas if convolutions alone read it, floats otherwise.
-/// Elements of an interleaved map that lies in DRAM are copied one by one.
+/// True if the state buffer can hold the map of \p shape that stands for
+/// \p result, next to what it is made of: blocks of 8-bit mantissas if
+/// convolutions alone read it, floats otherwise. Elements of an interleaved map
+/// that lies in DRAM are copied one by one.
 bool fitsOnChip(mlir::Value result, llvm::ArrayRef<int64_t> shape,
-                int64_t partitions, int64_t partitionBytes);
+                const MachineView &machine);
 
 /// A rank-1 tensor of binary64 values.
 reference::Tensor vectorTensor(llvm::ArrayRef<double> values);

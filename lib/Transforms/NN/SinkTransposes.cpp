@@ -70,7 +70,7 @@ void replaceTransposed(PatternRewriter &rewriter, Operation *op,
   for (NamedAttribute attr : changed)
     state.attributes.set(attr.getName(), attr.getValue());
   Operation *moved = rewriter.create(state);
-  analysis::markReordered(moved);
+  analysis::markAltered(moved);
   rewriter.replaceOpWithNewOp<TransposeOp>(op, type, moved->getResult(0), perm);
 }
 

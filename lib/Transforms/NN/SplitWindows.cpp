@@ -10,12 +10,14 @@
 // runs' maxima is that of the window, the weighted sum of their means its sum.
 // Windows that begin too far from each other are taken one by one.
 
+#include "MachineView.h"
 #include "Rewrite.h"
 #include "ashlar/Transforms/NN/Passes.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 #include "llvm/Support/MathExtras.h"
 
 #include <limits>
+#include <optional>
 
 namespace ashlar::nn {
 #define GEN_PASS_DEF_SPLITWINDOWS
@@ -90,15 +92,15 @@ struct PoolShape {
 };
 
 /// Elements along axis `s` of a window that half of `partitionBytes` has room
-/// for next to its other axes; without limit if `partitionBytes` is 0.
+/// for next to its other axes; without limit if that is not known.
 template <typename Op>
-int64_t roomOf(Op op, size_t s, int64_t partitionBytes) {
-  if (partitionBytes == 0)
+int64_t roomOf(Op op, size_t s, std::optional<int64_t> partitionBytes) {
+  if (!partitionBytes)
     return std::numeric_limits<int64_t>::max();
   const int64_t bytes = std::max<int64_t>(
       kElementBytes,
       llvm::divideCeil(typeOf(op.getX()).getElementTypeBitWidth(), 8));
-  int64_t room = std::max<int64_t>(partitionBytes / 2 / bytes, 1);
+  int64_t room = std::max<int64_t>(*partitionBytes / 2 / bytes, 1);
   for (size_t other = 0; other < op.getKernel().size(); ++other)
     if (other != s)
       room /= (op.getKernel()[other] - 1) * op.getDilations()[other] + 1;
@@ -106,7 +108,7 @@ int64_t roomOf(Op op, size_t s, int64_t partitionBytes) {
 }
 
 template <typename Op>
-WindowAxis axisOf(Op op, size_t s, int64_t partitionBytes) {
+WindowAxis axisOf(Op op, size_t s, std::optional<int64_t> partitionBytes) {
   size_t spatial = op.getKernel().size();
   return {op.getKernel()[s],         op.getStrides()[s],
           op.getDilations()[s],      op.getPads()[s],
@@ -278,7 +280,7 @@ Value Splitter<Op>::means() {
 
 template <typename Op>
 struct SplitPool : OpRewritePattern<Op> {
-  SplitPool(MLIRContext *context, int64_t partitionBytes,
+  SplitPool(MLIRContext *context, std::optional<int64_t> partitionBytes,
             Pass::Statistic &numSplit)
       : OpRewritePattern<Op>(context), partitionBytes(partitionBytes),
         numSplit(numSplit) {}
@@ -299,7 +301,7 @@ struct SplitPool : OpRewritePattern<Op> {
     return rewriter.notifyMatchFailure(op, "all windows fit");
   }
 
-  int64_t partitionBytes;
+  std::optional<int64_t> partitionBytes;
   Pass::Statistic &numSplit;
 };
 
@@ -307,6 +309,13 @@ struct SplitWindowsPass : ashlar::nn::impl::SplitWindowsBase<SplitWindowsPass> {
   using SplitWindowsBase::SplitWindowsBase;
 
   void runOnOperation() override {
+    std::optional<int64_t> partitionBytes;
+    if (forPartition) {
+      FailureOr<MachineView> machine = MachineView::of(getOperation());
+      if (failed(machine))
+        return signalPassFailure();
+      partitionBytes = machine->partitionBytes;
+    }
     RewritePatternSet patterns(&getContext());
     patterns.add<SplitPool<MaxPoolOp>, SplitPool<AvgPoolOp>>(
         &getContext(), partitionBytes, numSplit);

@@ -194,7 +194,6 @@ public:
   void runOnOperation() override {
     constexpr llvm::StringLiteral modes[] = {"auto", "off", "bitmap", "coo",
                                              "quadtree"};
-    auto text = getOperation()->getAttrOfType<StringAttr>(kProfileAttr);
     auto found = plannedMachineOf(getOperation());
     if (failed(found))
       return signalPassFailure();
@@ -204,15 +203,9 @@ public:
                                     "quadtree";
       return signalPassFailure();
     }
-    if (text) {
-      auto parsed = analysis::parseProfiles(text.getValue());
-      if (!parsed) {
-        getOperation().emitError() << llvm::toString(parsed.takeError());
-        return signalPassFailure();
-      }
-      profiles = std::move(*parsed);
-      getOperation()->removeAttr(kProfileAttr);
-    }
+    profiles = analysis::profilesOf(
+        getOperation()->getAttrOfType<DictionaryAttr>(kProfileAttr));
+    getOperation()->removeAttr(kProfileAttr);
     if (mode == "off")
       return;
     machine = std::move(*found);

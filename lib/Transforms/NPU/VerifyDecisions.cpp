@@ -411,7 +411,7 @@ LogicalResult verifyPlanned(ModuleOp module,
 }
 
 FailureOr<machine::Description> boundMachineOf(ModuleOp module) {
-  auto machine = machineOf(module);
+  auto machine = records::machineOf(module);
   if (failed(machine) || failed(forEachOperation(module, [&](Operation *op) {
         return checkBound(op, *machine);
       })))
@@ -420,14 +420,14 @@ FailureOr<machine::Description> boundMachineOf(ModuleOp module) {
 }
 
 FailureOr<machine::Description> assignedMachineOf(ModuleOp module) {
-  auto machine = machineOf(module);
+  auto machine = records::machineOf(module);
   if (failed(machine) || failed(verifyAssigned(module, *machine)))
     return failure();
   return machine;
 }
 
 FailureOr<machine::Description> plannedMachineOf(ModuleOp module) {
-  auto machine = machineOf(module);
+  auto machine = records::machineOf(module);
   if (failed(machine) || failed(verifyPlanned(module, *machine)))
     return failure();
   return machine;

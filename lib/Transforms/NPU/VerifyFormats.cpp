@@ -36,7 +36,7 @@ int64_t unevenBlock(Operation *op, int64_t cell) {
 
 struct VerifyFormatsPass : impl::VerifyFormatsBase<VerifyFormatsPass> {
   void runOnOperation() override {
-    auto machine = machineOf(getOperation());
+    auto machine = records::machineOf(getOperation());
     if (failed(machine))
       return signalPassFailure();
     auto cell = static_cast<int64_t>(machine->xmGroup);

@@ -41,13 +41,13 @@ struct VerifyPlanPass : impl::VerifyPlanBase<VerifyPlanPass> {
       failed |= mlir::failed(verifyPresence(op));
     });
     // Values are judged by the machine, which a module of the compiler names.
-    if (!failed && getOperation()->hasAttr(kTargetAttr))
+    if (!failed && getOperation()->hasAttr(records::kTargetAttr))
       failed = mlir::failed(plannedMachineOf(getOperation()));
     if (failed)
       return signalPassFailure();
-    if (!getOperation()->hasAttr(kTargetAttr) && !plansAnything())
+    if (!getOperation()->hasAttr(records::kTargetAttr) && !plansAnything())
       return;
-    auto machine = machineOf(getOperation());
+    auto machine = records::machineOf(getOperation());
     if (mlir::failed(machine) ||
         mlir::failed(checkBuffers(getOperation(), *machine)))
       signalPassFailure();

@@ -43,7 +43,7 @@ struct BuildTilesPass : impl::BuildTilesBase<BuildTilesPass> {
         return signalPassFailure();
       }
     auto machine =
-        checkPlan ? npu::plannedMachineOf(module) : npu::machineOf(module);
+        checkPlan ? npu::plannedMachineOf(module) : records::machineOf(module);
     if (failed(machine))
       return signalPassFailure();
     build(module, nodes, *machine);

@@ -59,7 +59,7 @@ struct VerifyTilesPass : impl::VerifyTilesBase<VerifyTilesPass> {
     if (!planned)
       return;
     auto machine = checkPlan ? npu::plannedMachineOf(getOperation())
-                             : npu::machineOf(getOperation());
+                             : records::machineOf(getOperation());
     if (failed(machine) || failed(verifySequences(getOperation(), *machine)))
       signalPassFailure();
   }

@@ -62,3 +62,41 @@ func.func @ashlar_c1_module(%x: tensor<4xf32>) -> tensor<4xf32> {
   %0 = nn.unary sigmoid %x {ashlar.phase = "simplify"} : (tensor<4xf32>) -> tensor<4xf32>
   return %0 : tensor<4xf32>
 }
+
+// -----
+
+func.func @ashlar_c1_target(%x: tensor<4xf32>) -> tensor<4xf32> {
+  // expected-error@+1 {{attribute 'ashlar.target' is allowed only on modules}}
+  %0 = nn.unary sigmoid %x {ashlar.target = #ashlar.target<"a1">} : (tensor<4xf32>) -> tensor<4xf32>
+  return %0 : tensor<4xf32>
+}
+
+// -----
+
+// expected-error@+1 {{attribute 'ashlar.target' must be a #ashlar.target, found "a1"}}
+module attributes {ashlar.target = "a1"} {
+}
+
+// -----
+
+func.func @ashlar_c1_scale(%x: tensor<4xf32>) -> tensor<4xf32> {
+  // expected-error@+1 {{attribute 'ashlar.scale' must be a #ashlar.scale, found "fixed(e=1)"}}
+  %0 = nn.unary sigmoid %x {ashlar.scale = "fixed(e=1)"} : (tensor<4xf32>) -> tensor<4xf32>
+  return %0 : tensor<4xf32>
+}
+
+// -----
+
+func.func @scale_c1(%x: tensor<4xf32>) -> tensor<4xf32> {
+  // expected-error@+1 {{scale_c1: expected the exponent of a constant, as in fixed(e=-7), found 'fixed'}}
+  %0 = nn.unary sigmoid %x {ashlar.scale = #ashlar.scale<"fixed">} : (tensor<4xf32>) -> tensor<4xf32>
+  return %0 : tensor<4xf32>
+}
+
+// -----
+
+func.func @policy(%x: tensor<4xf32>) -> tensor<4xf32> {
+  // expected-error@+1 {{scale policy is 'median', expected runmax, fixed, table, stats, predict or error}}
+  %0 = nn.unary sigmoid %x {ashlar.scale = #ashlar.scale<"median">} : (tensor<4xf32>) -> tensor<4xf32>
+  return %0 : tensor<4xf32>
+}

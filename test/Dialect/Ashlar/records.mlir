@@ -10,6 +10,8 @@ module attributes {ashlar.phase = "quantise"} {
     %0 = nn.unary sigmoid %x {ashlar.decision = #ashlar.decision<choice = "a", reason = "fewer cycles", alternatives = {a = 1, b = 2}, facts = {bytes = 64}>} : (tensor<4xf32>) -> tensor<4xf32>
     // CHECK: nn.unary sigmoid %{{.*}} {ashlar.decision.topic = #ashlar.decision<choice = "a", reason = "asked for">, ashlar.macs = 12 : i64}
     %1 = nn.unary sigmoid %0 {ashlar.decision.topic = #ashlar.decision<choice = "a", reason = "asked for">, ashlar.macs = 12} : (tensor<4xf32>) -> tensor<4xf32>
-    return %1 : tensor<4xf32>
+    // CHECK: nn.unary sigmoid %{{.*}} {ashlar.scale = #ashlar.scale<"stats(k=3,n=512)">}
+    %2 = nn.unary sigmoid %1 {ashlar.scale = #ashlar.scale<"stats(n=512,k=3)">} : (tensor<4xf32>) -> tensor<4xf32>
+    return %2 : tensor<4xf32>
   }
 }

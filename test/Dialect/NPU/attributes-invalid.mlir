@@ -28,15 +28,9 @@ func.func @type(%x: tensor<2x4xf32>) {
 // -----
 
 func.func @place() {
-  // expected-error@+1 {{attribute 'npu.target' is allowed only on modules}}
-  %0 = nn.constant dense<0.0> : tensor<2xf32> {npu.target = 1 : i64}
+  // expected-error@+1 {{attribute 'npu.constants' is allowed only on modules}}
+  %0 = nn.constant dense<0.0> : tensor<2xf32> {npu.constants = 1 : i64}
   return
-}
-
-// -----
-
-// expected-error@+1 {{attribute 'npu.target' must be a #npu.target, found 1 : i64}}
-module attributes {npu.target = 1 : i64} {
 }
 
 // -----
@@ -326,4 +320,10 @@ func.func @kept_twice(%x: !x, %w: !w) {
   %1 = npu.tcu.conv(%0, %w) {kept = #npu.kept<stored = true>, strides = array<i64: 1, 1>, pads = array<i64: 0, 0, 0, 0>, dilations = array<i64: 1, 1>, group = 1 : i64, function = "copy", alpha = 0.0 : f32, beta = 0.0 : f32} : (!x, !w) -> !x
   %2 = npu.tcu.conv(%0, %w) {kept = #npu.kept<stored = true>, strides = array<i64: 1, 1>, pads = array<i64: 0, 0, 0, 0>, dilations = array<i64: 1, 1>, group = 1 : i64, function = "copy", alpha = 0.0 : f32, beta = 0.0 : f32} : (!x, !w) -> !x
   return
+}
+
+// -----
+
+// expected-error@+1 {{attribute 'npu.profile' must be a dictionary of #npu.profile, found {map = 3 : i64}}}
+module attributes {npu.profile = {map = 3}} {
 }

@@ -31,7 +31,8 @@ def write_plan(model, options, folder):
     imported = os.path.join(folder, "model.mlir")
     common.run_tool("ashlar-translate", "--import-onnx", "--keep-resources", model,
                     "-o", imported)
-    common.run_tool("ashlar-opt", imported, "--ashlar-simplify", "--ashlar-fold",
+    common.run_tool("ashlar-opt", imported, "--ashlar-set-target=machine=a1",
+                    "--ashlar-simplify", "--ashlar-fold",
                     f"--ashlar-quantise=format={options.format}",
                     f"--ashlar-bfp-print-plan=directory={plan}",
                     "-o", os.devnull)

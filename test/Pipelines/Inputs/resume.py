@@ -5,7 +5,7 @@
 usage: resume.py MODEL.onnx FOLDER [OPTION]...
 
 Every program must have the bytes of the direct one. Options go to all
-compilations that still accept them.
+compilations that still accept them, except the machine, which the file names.
 """
 
 import os
@@ -14,7 +14,7 @@ import sys
 
 PHASES = ("import", "simplify", "fold", "quantise", "assign", "plan", "tile", "emit")
 # Options by the first phase after which they are refused.
-LATE = {"--format": 3, "--machine": 4, "--fold-w": 4}
+LATE = {"--format": 3, "--machine": 0, "--fold-w": 4}
 
 
 def ashlarc(*arguments):

@@ -18,9 +18,9 @@
 module attributes {nn.model_name = "m"} {
   func.func @main(%x: tensor<1x16x4x4xf32> {nn.name = "data"}) -> (tensor<1x16x4x4xf32> {nn.name = "prob"}) {
     %w = nn.constant dense<0.5> : tensor<16x16x1x1xf32>
-    // CHECK: bfp.encode %{{.*}} {ashlar.scale = "fixed(e=-3)"}
-    // CHECK: bfp.conv {{.*}}ashlar.scale = "stats(k=3,n=512)"{{.*}}function = "sigmoid"
-    // CHECK: bfp.conv {{.*}}ashlar.scale = "fixed(e=-4)"{{.*}}function = "clip"
+    // CHECK: bfp.encode %{{.*}} {ashlar.scale = #ashlar.scale<"fixed(e=-3)">}
+    // CHECK: bfp.conv {{.*}}ashlar.scale = #ashlar.scale<"stats(k=3,n=512)">{{.*}}function = "sigmoid"
+    // CHECK: bfp.conv {{.*}}ashlar.scale = #ashlar.scale<"fixed(e=-4)">{{.*}}function = "clip"
     %0 = nn.conv %x, %w {strides = array<i64: 1, 1>, pads = array<i64: 0, 0, 0, 0>, dilations = array<i64: 1, 1>}
       : (tensor<1x16x4x4xf32>, tensor<16x16x1x1xf32>) -> tensor<1x16x4x4xf32> loc("a")
     %1 = nn.unary sigmoid %0 : (tensor<1x16x4x4xf32>) -> tensor<1x16x4x4xf32> loc("as")

@@ -128,25 +128,12 @@ func.func @main(%x: tensor<1x32xf32> {nn.name = "x"}) -> (tensor<1x32xf32> {nn.n
 
 // -----
 
-// plan_c6: a constant scale has its exponent.
+// plan_c6: scale policies are for what encodes.
 module {
   func.func @main(%x: tensor<1x16xf32> {nn.name = "x"}) -> (tensor<1x16xf32> {nn.name = "y"}) {
-    // expected-error @+1 {{expected an exponent, found '"fixed"'}}
-    %0 = bfp.encode %x {ashlar.scale = "fixed"} : tensor<1x16xf32> -> tensor<1x16x!bfp.block<mantissa = 8, block = 16, range = 7, axis = 1>>
+    %0 = bfp.encode %x {ashlar.scale = #ashlar.scale<"fixed(e=1)">} : tensor<1x16xf32> -> tensor<1x16x!bfp.block<mantissa = 8, block = 16, range = 7, axis = 1>>
     // expected-error @+1 {{expected a scale policy on what encodes}}
-    %1 = bfp.decode %0 {ashlar.scale = "fixed(e=1)"} : tensor<1x16x!bfp.block<mantissa = 8, block = 16, range = 7, axis = 1>> -> tensor<1x16xf32>
-    return %1 : tensor<1x16xf32>
-  }
-}
-
-// -----
-
-// plan_c6: policies have names.
-module {
-  func.func @main(%x: tensor<1x16xf32> {nn.name = "x"}) -> (tensor<1x16xf32> {nn.name = "y"}) {
-    // expected-error @+1 {{scale policy is 'median', expected runmax, fixed, table, stats, predict or error}}
-    %0 = bfp.encode %x {ashlar.scale = "median"} : tensor<1x16xf32> -> tensor<1x16x!bfp.block<mantissa = 8, block = 16, range = 7, axis = 1>>
-    %1 = bfp.decode %0 : tensor<1x16x!bfp.block<mantissa = 8, block = 16, range = 7, axis = 1>> -> tensor<1x16xf32>
+    %1 = bfp.decode %0 {ashlar.scale = #ashlar.scale<"fixed(e=1)">} : tensor<1x16x!bfp.block<mantissa = 8, block = 16, range = 7, axis = 1>> -> tensor<1x16xf32>
     return %1 : tensor<1x16xf32>
   }
 }

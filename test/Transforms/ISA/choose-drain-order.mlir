@@ -8,7 +8,7 @@
 // Four steps into four columns: row by row, the drain ends three cycles earlier.
 // CHECK-LABEL: isa.program "row"
 // CHECK: isa.act.drain({{.*}}order = row
-module attributes {npu.target = #npu.target<"a1-tiny", base = "a1-tiny">} {
+module attributes {ashlar.target = #ashlar.target<"a1-tiny", base = "a1-tiny">} {
 isa.program "row" dram 256 semaphores 0 {
   isa.node "product" {op_type = "", engine = "pe", macs = 0 : i64, absorbed = [], planned = []}
   isa.pe.load(rows = 4, cols = 4, colStride = 1, type = u8)
@@ -23,7 +23,7 @@ isa.program "row" dram 256 semaphores 0 {
 // The same entries in the same order, though in other loops.
 // CHECK-LABEL: isa.program "loops"
 // CHECK: isa.act.drain({{.*}}order = row
-module attributes {npu.target = #npu.target<"a1-tiny", base = "a1-tiny">} {
+module attributes {ashlar.target = #ashlar.target<"a1-tiny", base = "a1-tiny">} {
 isa.program "loops" dram 256 semaphores 0 {
   isa.node "product" {op_type = "", engine = "pe", macs = 0 : i64, absorbed = [], planned = []}
   isa.pe.load(rows = 4, cols = 4, colStride = 1, type = u8)
@@ -39,7 +39,7 @@ isa.program "loops" dram 256 semaphores 0 {
 // complete long before the array is done with the last one.
 // CHECK-LABEL: isa.program "partition"
 // CHECK: isa.act.drain({{.*}}order = partition
-module attributes {npu.target = #npu.target<"one-lane", base = "a1-tiny", act = {lanes = 1}>} {
+module attributes {ashlar.target = #ashlar.target<"one-lane", base = "a1-tiny", act = {lanes = 1}>} {
 isa.program "partition" dram 256 semaphores 0 {
   isa.node "product" {op_type = "", engine = "pe", macs = 0 : i64, absorbed = [], planned = []}
   isa.pe.load(rows = 4, cols = 4, colStride = 1, type = u8)
@@ -56,7 +56,7 @@ isa.program "partition" dram 256 semaphores 0 {
 // CHECK-LABEL: isa.program "block"
 // CHECK-NOT: order =
 // CHECK: {{^  }}}
-module attributes {npu.target = #npu.target<"a1-tiny", base = "a1-tiny">} {
+module attributes {ashlar.target = #ashlar.target<"a1-tiny", base = "a1-tiny">} {
 isa.program "block" dram 256 semaphores 0 {
   isa.node "product" {op_type = "", engine = "pe", macs = 0 : i64, absorbed = [], planned = []}
   isa.pe.load(rows = 4, cols = 4, colStride = 1, type = u8)

@@ -6,7 +6,7 @@
 // RUN: ashlar-opt %s -ashlar-isa-order | FileCheck %s
 // RUN: ashlar-opt %s -ashlar-isa-schedule | FileCheck %s
 
-module attributes {npu.target = #npu.target<"a1-tiny", base = "a1-tiny">} {
+module attributes {ashlar.target = #ashlar.target<"a1-tiny", base = "a1-tiny">} {
 isa.program "early" dram 8192 semaphores 1 {
   isa.node "node" {op_type = "", engine = "dma", macs = 0 : i64, absorbed = [], planned = []}
   // CHECK: isa.sem.wait(queue = vec)

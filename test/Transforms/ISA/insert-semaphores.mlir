@@ -5,7 +5,7 @@
 // REQUIRES: ashlar-opt
 // RUN: ashlar-opt %s -ashlar-isa-insert-semaphores | FileCheck %s
 
-module attributes {npu.target = #npu.target<"a1-tiny", base = "a1-tiny">} {
+module attributes {ashlar.target = #ashlar.target<"a1-tiny", base = "a1-tiny">} {
 // CHECK: isa.program "conflicts" dram 256 semaphores 2
 isa.program "conflicts" dram 256 semaphores 0 {
   isa.node "copy" {op_type = "", engine = "dma", macs = 0 : i64, absorbed = [], planned = []}

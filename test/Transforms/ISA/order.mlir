@@ -8,7 +8,7 @@
 // RUN: ashlar-opt %s -ashlar-isa-order -ashlar-isa-order > %t.twice
 // RUN: ashlar-opt %s -ashlar-isa-order | diff - %t.twice
 
-module attributes {npu.target = #npu.target<"a1-tiny", base = "a1-tiny">} {
+module attributes {ashlar.target = #ashlar.target<"a1-tiny", base = "a1-tiny">} {
 isa.program "order" dram 8192 semaphores 1 {
   isa.node "node" {op_type = "", engine = "dma", macs = 0 : i64, absorbed = [], planned = []}
   // The first fill takes long and does not touch DRAM. The store after it

@@ -12,7 +12,7 @@
 // COUNT: 3
 // MODE: mode is 'best', expected list, search or off
 
-module attributes {npu.target = #npu.target<"a1-tiny", base = "a1-tiny">} {
+module attributes {ashlar.target = #ashlar.target<"a1-tiny", base = "a1-tiny">} {
 // CHECK: isa.program "schedule"
 // CHECK-SAME: ashlar.decision.schedule
 // CHECK-SAME: fewer than as emitted

@@ -6,7 +6,7 @@
 // REQUIRES: ashlar-opt
 // RUN: ashlar-opt %s -ashlar-isa-insert-semaphores | FileCheck %s
 
-module attributes {npu.target = #npu.target<"a1-tiny", base = "a1-tiny">} {
+module attributes {ashlar.target = #ashlar.target<"a1-tiny", base = "a1-tiny">} {
 // CHECK-LABEL: isa.program "drains"
 isa.program "drains" dram 256 semaphores 0 {
   isa.node "conv" {op_type = "", engine = "tcu", macs = 0 : i64, absorbed = [], planned = []}

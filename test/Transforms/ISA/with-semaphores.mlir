@@ -7,7 +7,7 @@
 // RUN: not ashlar-opt %s -ashlar-isa-insert-semaphores 2>&1 | FileCheck %s --check-prefix=INSERT
 // INSERT: error: 'isa.sem.signal' op is in the program already, expected a program without semaphores
 
-module attributes {npu.target = #npu.target<"a1-tiny", base = "a1-tiny">} {
+module attributes {ashlar.target = #ashlar.target<"a1-tiny", base = "a1-tiny">} {
 // CHECK-NOT: ashlar.decision.schedule
 isa.program "synchronised" dram 8192 semaphores 2 {
   isa.node "node" {op_type = "", engine = "vec", macs = 0 : i64, absorbed = [], planned = []}

@@ -2,9 +2,9 @@
 //
 // Chains that alternate between two layouts, in bands of rows.
 //
-// RUN: ashlar-opt --ashlar-nn-band-chains --split-input-file %s | FileCheck %s
-// RUN: ashlar-opt "--ashlar-nn-band-chains=copy-runs=4" --split-input-file %s | FileCheck %s --check-prefix=RUNS
-// RUN: ashlar-opt "--ashlar-nn-band-chains=partition-bytes=1048576" --split-input-file %s | FileCheck %s --check-prefix=ROOM
+// RUN: ashlar-opt --ashlar-set-target=machine=%S/Inputs/latency.yaml --ashlar-nn-band-chains --split-input-file %s | FileCheck %s
+// RUN: ashlar-opt --ashlar-set-target=machine=%S/Inputs/latency-runs.yaml --ashlar-nn-band-chains --split-input-file %s | FileCheck %s --check-prefix=RUNS
+// RUN: ashlar-opt --ashlar-set-target=machine=%S/Inputs/latency-room.yaml --ashlar-nn-band-chains --split-input-file %s | FileCheck %s --check-prefix=ROOM
 
 // A local response normalisation over 192 channels. Its three maps do not fit
 // beside each other: bands. 11 rows of 55 positions are 5 columns of 128. What a

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Few-channel convolutions are laid into array rows in the cheapest way.
-// RUN: ashlar-opt %s -ashlar-nn-fold-width -split-input-file | FileCheck %s
-// RUN: ashlar-opt %s "-pass-pipeline=builtin.module(func.func(ashlar-nn-fold-width{mode=off}))" -split-input-file | FileCheck %s --check-prefix=OFF
-// RUN: ashlar-opt %s "-pass-pipeline=builtin.module(func.func(ashlar-nn-fold-width{rows=2 columns=4 lane-unit=0 copy-bytes=1}))" -split-input-file | FileCheck %s --check-prefix=TINY
-// RUN: ashlar-opt %s "-pass-pipeline=builtin.module(func.func(ashlar-nn-fold-width{copy-runs=4 copy-setup=8 copy-latency=32 banks=8 ports=2 write-ports=4 dram-percent=90}))" -split-input-file | FileCheck %s --check-prefix=PRICED
-// RUN: not ashlar-opt %s "-pass-pipeline=builtin.module(func.func(ashlar-nn-fold-width{ports=0}))" -split-input-file 2>&1 | FileCheck %s --check-prefix=PORTS
-// PORTS: error: ports is 0, expected at least 1
+// RUN: ashlar-opt %s -ashlar-set-target=machine=a1-ideal -ashlar-nn-fold-width=use-cluster=false -split-input-file | FileCheck %s
+// RUN: ashlar-opt %s -ashlar-set-target=machine=a1-ideal "-ashlar-nn-fold-width=mode=off use-cluster=false" -split-input-file | FileCheck %s --check-prefix=OFF
+// RUN: ashlar-opt %s -ashlar-set-target=machine=%S/Inputs/two-rows.yaml -ashlar-nn-fold-width=use-cluster=false -split-input-file | FileCheck %s --check-prefix=TINY
+// RUN: ashlar-opt %s -ashlar-set-target=machine=a1 -ashlar-nn-fold-width=use-cluster=false -split-input-file | FileCheck %s --check-prefix=PRICED
+// RUN: not ashlar-opt %s -ashlar-nn-fold-width -split-input-file 2>&1 | FileCheck %s --check-prefix=NONE
+// NONE: error: has no 'ashlar.target' attribute; ashlar-set-target gives a module its machine
 
 // The 7x7x3 stem: form B views the input; 4 folded columns with one zero tap in
 // front, 16 results a step.

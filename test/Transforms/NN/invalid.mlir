@@ -2,9 +2,9 @@
 //
 // Diagnostics of the simplify and fold passes.
 // RUN: ashlar-opt %s -ashlar-nn-verify-simplified -ashlar-nn-verify-folded -split-input-file -verify-diagnostics
-// RUN: not ashlar-opt %s "-pass-pipeline=builtin.module(func.func(ashlar-nn-fold-width{rows=0}))" -split-input-file 2>&1 | FileCheck %s
+// RUN: not ashlar-opt %s -ashlar-set-target=machine=a1 -ashlar-nn-fold-width=mode=wide -split-input-file 2>&1 | FileCheck %s
 
-// CHECK: error: array of 0 rows and 64 columns, expected at least 1 of each
+// CHECK: error: fold mode 'wide', expected auto, off, stride, lane or both
 
 func.func @batch_norm(%arg0: tensor<1x2xf32>, %s: tensor<2xf32>) -> tensor<1x2xf32> {
   // expected-error @below {{'nn.batch_norm' op is left after folding: scale, bias, mean and var must be constant}}

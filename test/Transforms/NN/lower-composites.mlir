@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Operations without an engine as exact compositions.
-// RUN: ashlar-opt %s -ashlar-nn-lower-composites -split-input-file | FileCheck %s
-// RUN: ashlar-opt %s -ashlar-nn-lower-composites=partition-bytes=16384 -split-input-file | FileCheck %s --check-prefix=SMALL
+// RUN: ashlar-opt %s -ashlar-set-target=machine=a1 -ashlar-nn-lower-composites -split-input-file | FileCheck %s
+// RUN: ashlar-opt %s -ashlar-set-target=machine=%S/Inputs/small-partition.yaml -ashlar-nn-lower-composites -split-input-file | FileCheck %s --check-prefix=SMALL
 
 // The negated sum of two terms of which one is -0.
 // CHECK-LABEL: func.func @where

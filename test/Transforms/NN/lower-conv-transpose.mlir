@@ -2,8 +2,8 @@
 //
 // conv_transpose as a conv for each phase, or as pad with interior zeros and
 // conv; weights are turned.
-// RUN: ashlar-opt %s -ashlar-nn-lower-conv-transpose -ashlar-nn-fold-constants -split-input-file | FileCheck %s
-// RUN: ashlar-opt %s -ashlar-nn-lower-conv-transpose="partition-bytes=0" -ashlar-nn-fold-constants -split-input-file | FileCheck %s --check-prefix=LARGE
+// RUN: ashlar-opt %s -ashlar-set-target=machine=a1 -ashlar-nn-lower-conv-transpose -ashlar-nn-fold-constants -split-input-file | FileCheck %s
+// RUN: ashlar-opt %s -ashlar-nn-lower-conv-transpose=interleave=false -ashlar-nn-fold-constants -split-input-file | FileCheck %s --check-prefix=LARGE
 
 // Of what is too large to interleave the whole kernel meets the zeros.
 // LARGE-LABEL: func.func @main

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Channels between convolutions are ordered so that zeros fill whole tiles.
-// RUN: ashlar-opt %s "-ashlar-nn-order-channels=rows=2 columns=2" -split-input-file | FileCheck %s
-// RUN: ashlar-opt %s "-ashlar-nn-order-channels=rows=2 columns=2" -split-input-file --mlir-print-debuginfo | FileCheck %s --check-prefix=MARKS
+// RUN: ashlar-opt %s -ashlar-set-target=machine=%S/Inputs/tiny-array.yaml -ashlar-nn-order-channels -split-input-file | FileCheck %s
+// RUN: ashlar-opt %s -ashlar-set-target=machine=%S/Inputs/tiny-array.yaml -ashlar-nn-order-channels -split-input-file --mlir-print-debuginfo | FileCheck %s --check-prefix=MARKS
 //
 // The results in another order are marked: the convolution and the function.
-// MARKS-COUNT-2: fused<"reordered">
+// MARKS-COUNT-2: fused<"altered">
 
 // Channels 0 and 2 have no weights: they come last, and the readers' inputs 0
 // and 2 with them. Channel 0 has no bias either, so the reader's weight for it

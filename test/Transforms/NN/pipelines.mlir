@@ -2,7 +2,7 @@
 //
 // The phases as wholes: conv + bias + batch_norm + relu, flatten, dense layers.
 // RUN: ashlar-opt %s -ashlar-simplify | FileCheck %s
-// RUN: ashlar-opt %s -ashlar-simplify "-ashlar-fold=rows=4 columns=4" | FileCheck %s --check-prefix=FOLD
+// RUN: ashlar-opt %s -ashlar-set-target=machine=%S/Inputs/four-rows.yaml -ashlar-simplify -ashlar-fold | FileCheck %s --check-prefix=FOLD
 
 // CHECK-LABEL: func.func @main
 // CHECK: %[[C:.*]] = nn.conv %arg0, %{{.*}}, %{{.*}} {{.*}}pads = array<i64: 1, 1>

@@ -2,7 +2,7 @@
 //
 // Windows that take more than half of a partition.
 //
-// RUN: ashlar-opt --pass-pipeline='builtin.module(func.func(ashlar-nn-split-windows{partition-bytes=512}))' --split-input-file %s | FileCheck %s
+// RUN: ashlar-opt --ashlar-set-target=machine=%S/Inputs/half-kib.yaml --ashlar-nn-split-windows=for-partition --split-input-file %s | FileCheck %s
 // RUN: ashlar-opt --ashlar-nn-split-windows --split-input-file %s | FileCheck %s --check-prefix=ANY
 
 // 64 floats fit: 12 columns leave room for 5 rows, so that 3 pools have 4 of 12

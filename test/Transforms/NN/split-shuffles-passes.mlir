@@ -2,8 +2,8 @@
 //
 // The phases would take three times the steps of the array, rows of results side
 // by side included; where each takes four passes that is more than the copies.
-// RUN: ashlar-opt %s -ashlar-nn-split-shuffles="rows=128 columns=64 queues=3" | FileCheck %s --check-prefix=PASS
-// RUN: ashlar-opt %s -ashlar-nn-split-shuffles="rows=128 columns=64 queues=3 passes=4" | FileCheck %s --check-prefix=PASSES
+// RUN: ashlar-opt %s -ashlar-set-target=machine=a1-ideal -ashlar-nn-split-shuffles | FileCheck %s --check-prefix=PASS
+// RUN: ashlar-opt %s -ashlar-set-target=machine=a1-ideal "-ashlar-nn-split-shuffles=activation-bits=16 weight-bits=16" | FileCheck %s --check-prefix=PASSES
 // PASS-LABEL: func.func @passes
 // PASS: nn.interleave
 // PASSES-LABEL: func.func @passes

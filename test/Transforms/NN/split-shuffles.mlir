@@ -2,8 +2,8 @@
 //
 // A pixel shuffle of a convolution becomes a convolution for each phase, if that
 // costs the array less than the copies.
-// RUN: ashlar-opt %s -ashlar-nn-split-shuffles="rows=128 columns=2 queues=4" -ashlar-nn-fold-constants -split-input-file | FileCheck %s
-// RUN: ashlar-opt %s -ashlar-nn-split-shuffles="rows=128 columns=64 queues=4" -split-input-file | FileCheck %s --check-prefix=WIDE
+// RUN: ashlar-opt %s -ashlar-set-target=machine=%S/Inputs/two-columns.yaml -ashlar-nn-split-shuffles -ashlar-nn-fold-constants -split-input-file | FileCheck %s
+// RUN: ashlar-opt %s -ashlar-set-target=machine=a1-ideal "-ashlar-nn-split-shuffles=activation-bits=16 weight-bits=16" -split-input-file | FileCheck %s --check-prefix=WIDE
 // WIDE-NOT: nn.interleave
 
 // Channel 4 * c + phase (CRD): two of the columns for each phase.

@@ -11,7 +11,7 @@
 // CHECK: npu.vec.map "copy"({{.*}}#npu.layout<axis = 1
 // CHECK: npu.vec.pool "max"({{.*}}#npu.layout<axis = 1
 // CHECK: npu.vec.reduce "mean"({{.*}}#npu.layout<axis = 1
-module attributes {npu.target = #npu.target<"m">} {
+module attributes {ashlar.target = #ashlar.target<"m">} {
 func.func @encoded(%arg0: tensor<1x16x4x4xf32>) -> tensor<1x16xf32> {
   %0 = npu.vec.map "copy"(%arg0) {alpha = 0.0 : f32, beta = 0.0 : f32} : (tensor<1x16x4x4xf32>) -> !x
   %1 = npu.vec.map "copy"(%0) {alpha = 0.0 : f32, beta = 0.0 : f32} : (!x) -> tensor<1x16x4x4xf32>
@@ -28,7 +28,7 @@ func.func @encoded(%arg0: tensor<1x16x4x4xf32>) -> tensor<1x16xf32> {
 // CHECK: npu.vec.map "relu"({{.*}}#npu.layout<axis = 1{{.*}}tensor<1x3x4x4xf32>
 // CHECK: npu.vec.map "relu"({{.*}}#npu.layout<axis = 1{{.*}}tensor<4x5xf32>
 // CHECK: npu.vec.map "relu"({{.*}}#npu.layout<axis = -1{{.*}}tensor<f32>
-module attributes {npu.target = #npu.target<"m">} {
+module attributes {ashlar.target = #ashlar.target<"m">} {
 func.func @free(%a: tensor<1x3x4x4xf32>, %b: tensor<4x5xf32>, %c: tensor<f32>) {
   %0 = npu.vec.map "relu"(%a) {alpha = 0.0 : f32, beta = 0.0 : f32} : (tensor<1x3x4x4xf32>) -> tensor<1x3x4x4xf32>
   %1 = npu.vec.map "relu"(%b) {alpha = 0.0 : f32, beta = 0.0 : f32} : (tensor<4x5xf32>) -> tensor<4x5xf32>
@@ -47,7 +47,7 @@ func.func @free(%a: tensor<1x3x4x4xf32>, %b: tensor<4x5xf32>, %c: tensor<f32>) {
 // CHECK: npu.vec.reduce "sum"({{.*}}#npu.layout<axis = 0
 // CHECK: npu.vec.reduce "sum"({{.*}}#npu.layout<axis = -1
 // CHECK: npu.vec.pool "max"({{.*}}#npu.layout<axis = 0
-module attributes {npu.target = #npu.target<"m">} {
+module attributes {ashlar.target = #ashlar.target<"m">} {
 func.func @never(%a: tensor<4x5xf32>, %b: tensor<2x1x9xf32>) {
   %0 = npu.vec.softmax(%a) {axis = 1 : i64, log = false} : (tensor<4x5xf32>) -> tensor<4x5xf32>
   %1 = npu.vec.reduce "sum"(%a) {axes = array<i64: 1>, select_last = false} : (tensor<4x5xf32>) -> tensor<4xf32>
@@ -67,7 +67,7 @@ func.func @never(%a: tensor<4x5xf32>, %b: tensor<2x1x9xf32>) {
 // CHECK: npu.vec.softmax({{.*}}#npu.layout<axis = 1
 // CHECK-NOT: work_axis
 // CHECK: npu.vec.softmax({{.*}}#npu.layout<axis = 1, work_axis = 0
-module attributes {npu.target = #npu.target<"m">} {
+module attributes {ashlar.target = #ashlar.target<"m">} {
 func.func @work_axis(%a: tensor<4x16xf32>, %b: tensor<64x16xf32>) -> (!y, !z) {
   %0 = npu.vec.softmax(%a) {axis = 1 : i64, log = false} : (tensor<4x16xf32>) -> !y
   %1 = npu.vec.softmax(%b) {axis = 1 : i64, log = false} : (tensor<64x16xf32>) -> !z
@@ -89,7 +89,7 @@ func.func @work_axis(%a: tensor<4x16xf32>, %b: tensor<64x16xf32>) -> (!y, !z) {
 // CHECK: npu.vec.map "exp"({{.*}}#npu.layout<axis = 2
 // CHECK: npu.vec.map "copy"({{.*}}#npu.layout<axis = 2
 !p = tensor<1x400x4xf32>
-module attributes {npu.target = #npu.target<"m">} {
+module attributes {ashlar.target = #ashlar.target<"m">} {
 func.func @positions(%a: tensor<1x300x4xf32>, %b: tensor<1x100x4xf32>, %c: !p) -> (tensor<1x400x2xf32>, !p) {
   %0 = npu.dma.move "concat"(%a, %b) {patterns = [array<i64: 0, 3, 3, 1, 0, 1, 0, 1, 300, 1, 1, 1, 1, 4, 2, 1, 2, 1, 0, 0, 0, 0, 0, 0>, array<i64: 1, 3, 3, 1, 0, 1, 0, 1, 100, 1, 1, 1, 1, 4, 2, 1, 2, 1, 0, 0, 0, 0, 300, 0>]} : (tensor<1x300x4xf32>, tensor<1x100x4xf32>) -> !p
   %1 = npu.dma.move "slice"(%0) {patterns = [array<i64: 0, 3, 3, 1, 0, 1, 0, 1, 400, 1, 1, 1, 1, 2, 2, 1, 2, 1, 0, 0, 2, 0, 0, 0>]} : (!p) -> tensor<1x400x2xf32>
@@ -103,7 +103,7 @@ func.func @positions(%a: tensor<1x300x4xf32>, %b: tensor<1x100x4xf32>, %c: !p) -
 
 !p = tensor<1x400x4xf32>
 !e = tensor<1x400x4x!bfp.block<mantissa = 8, block = 16, range = 7, axis = 2>>
-module attributes {npu.target = #npu.target<"m">} {
+module attributes {ashlar.target = #ashlar.target<"m">} {
 func.func @encodedReader(%a: !p) -> !e {
   %0 = npu.vec.map "exp"(%a) {alpha = 0.0 : f32, beta = 0.0 : f32} : (!p) -> !p
   %1 = npu.vec.map "copy"(%0) {alpha = 0.0 : f32, beta = 0.0 : f32} : (!p) -> !e
@@ -122,7 +122,7 @@ func.func @encodedReader(%a: !p) -> !e {
 // CHECK: npu.vec.map "mul"{{.*}}layout = #npu.layout<axis = 0>
 // CHECK: npu.vec.reduce "mean"{{.*}}layout = #npu.layout<axis = 0>
 // CHECK: npu.vec.map "div"{{.*}}layout = #npu.layout<axis = 0>
-module attributes {npu.target = #npu.target<"small", xm_group = 4, sb = {partitions = 8, bytes_per_partition = 65536}, pe = {rows = 8, columns = 4}, act = {lanes = 4}>} {
+module attributes {ashlar.target = #ashlar.target<"small", xm_group = 4, sb = {partitions = 8, bytes_per_partition = 65536}, pe = {rows = 8, columns = 4}, act = {lanes = 4}>} {
 func.func @rows(%arg0: tensor<8x6xf32>) -> tensor<8x6xf32> {
   %0 = npu.vec.map "relu"(%arg0) {alpha = 0.0 : f32, beta = 0.0 : f32} : (tensor<8x6xf32>) -> tensor<8x6xf32>
   %1 = npu.vec.reduce "mean"(%0) {axes = array<i64: 1>, select_last = false} : (tensor<8x6xf32>) -> tensor<8x1xf32>
@@ -139,7 +139,7 @@ func.func @rows(%arg0: tensor<8x6xf32>) -> tensor<8x6xf32> {
 // Rows that leave partitions fuller stay where they are.
 // CHECK-LABEL: func.func @few_rows(
 // CHECK: npu.vec.map "sub"{{.*}}layout = #npu.layout<axis = 1>
-module attributes {npu.target = #npu.target<"small", xm_group = 4, sb = {partitions = 8, bytes_per_partition = 65536}, pe = {rows = 8, columns = 4}, act = {lanes = 4}>} {
+module attributes {ashlar.target = #ashlar.target<"small", xm_group = 4, sb = {partitions = 8, bytes_per_partition = 65536}, pe = {rows = 8, columns = 4}, act = {lanes = 4}>} {
 func.func @few_rows(%arg0: tensor<4x6xf32>) -> tensor<4x6xf32> {
   %0 = npu.vec.map "relu"(%arg0) {alpha = 0.0 : f32, beta = 0.0 : f32} : (tensor<4x6xf32>) -> tensor<4x6xf32>
   %1 = npu.vec.reduce "mean"(%0) {axes = array<i64: 1>, select_last = false} : (tensor<4x6xf32>) -> tensor<4x1xf32>
@@ -160,7 +160,7 @@ func.func @few_rows(%arg0: tensor<4x6xf32>) -> tensor<4x6xf32> {
 // CHECK: npu.vec.pool "avg"({{.*}}#npu.layout<axis = 2>
 // CHECK: npu.vec.pool "avg"({{.*}}#npu.layout<axis = 3>
 // CHECK: npu.vec.pool "max"({{.*}}#npu.layout<axis = 3>
-module attributes {npu.target = #npu.target<"m">} {
+module attributes {ashlar.target = #ashlar.target<"m">} {
 func.func @sums(%a: tensor<1x1x64x64xf32>, %b: tensor<1x1x64x64xf32>) {
   %0 = npu.vec.map "mul"(%a, %a) {alpha = 0.0 : f32, beta = 0.0 : f32} : (tensor<1x1x64x64xf32>, tensor<1x1x64x64xf32>) -> tensor<1x1x64x64xf32>
   %1 = npu.vec.pool "sum"(%0) {kernel = array<i64: 5, 1>, strides = array<i64: 1, 1>, pads = array<i64: 2, 0, 2, 0>, dilations = array<i64: 1, 1>, count_include_pad = false} : (tensor<1x1x64x64xf32>) -> tensor<1x1x64x64xf32>

@@ -11,12 +11,12 @@
 // 8 for 128. It also encodes; the scale policy of the result goes with it.
 // CHECK-LABEL: func.func @wide(
 // CHECK: %[[SUMS:.*]] = npu.pe.matmul({{.*}}choice = "vector-unit"{{.*}}alternatives = {drain = 37824 : i64, "vector-unit" = 21276 : i64}{{.*}}function = "copy", origin = #npu.origin<op = "matmul">{{.*}}-> tensor<1x197x1536xf32>
-// CHECK: npu.vec.map "gelu"(%[[SUMS]]) {{{.*}}ashlar.scale = "max"{{.*}}origin = #npu.origin<name = "hidden", op = "gelu">
-module attributes {npu.target = #npu.target<"a1", base = "a1">} {
+// CHECK: npu.vec.map "gelu"(%[[SUMS]]) {{{.*}}ashlar.scale = #ashlar.scale<"fixed(e=-3)">{{.*}}origin = #npu.origin<name = "hidden", op = "gelu">
+module attributes {ashlar.target = #ashlar.target<"a1", base = "a1">} {
 func.func @wide(%x: !x) -> !y {
   %k = nn.constant dense<1.0> : tensor<384x1536xf32>
   %w = bfp.encode %k weights : tensor<384x1536xf32> -> !w
-  %y = npu.pe.matmul(%x, %w) {ashlar.scale = "max", function = "gelu", alpha = 0.0 : f32, beta = 0.0 : f32, origin = #npu.origin<name = "hidden", op = "matmul">} : (!x, !w) -> !y
+  %y = npu.pe.matmul(%x, %w) {ashlar.scale = #ashlar.scale<"fixed(e=-3)">, function = "gelu", alpha = 0.0 : f32, beta = 0.0 : f32, origin = #npu.origin<name = "hidden", op = "matmul">} : (!x, !w) -> !y
   return %y : !y
 }
 }
@@ -29,7 +29,7 @@ func.func @wide(%x: !x) -> !y {
 // CHECK-LABEL: func.func @cheap(
 // CHECK-NOT: ashlar.decision.function
 // CHECK: function = "relu"
-module attributes {npu.target = #npu.target<"a1", base = "a1">} {
+module attributes {ashlar.target = #ashlar.target<"a1", base = "a1">} {
 func.func @cheap(%x: !x) -> tensor<1x197x1536xf32> {
   %k = nn.constant dense<1.0> : tensor<384x1536xf32>
   %w = bfp.encode %k weights : tensor<384x1536xf32> -> !w
@@ -46,7 +46,7 @@ func.func @cheap(%x: !x) -> tensor<1x197x1536xf32> {
 // CHECK-LABEL: func.func @narrow(
 // CHECK: npu.pe.matmul({{.*}}choice = "drain"{{.*}}function = "gelu"
 // CHECK-NOT: npu.vec.map
-module attributes {npu.target = #npu.target<"a1", base = "a1">} {
+module attributes {ashlar.target = #ashlar.target<"a1", base = "a1">} {
 func.func @narrow(%x: !x) -> tensor<1x197x40xf32> {
   %k = nn.constant dense<1.0> : tensor<1536x40xf32>
   %w = bfp.encode %k weights : tensor<1536x40xf32> -> !w
@@ -63,7 +63,7 @@ func.func @narrow(%x: !x) -> tensor<1x197x40xf32> {
 // CHECK-LABEL: func.func @large(
 // CHECK: npu.pe.matmul({{.*}}choice = "drain"{{.*}}reason = "the state buffer has no room for the values before the function"
 // CHECK-NOT: npu.vec.map
-module attributes {npu.target = #npu.target<"a1", base = "a1">} {
+module attributes {ashlar.target = #ashlar.target<"a1", base = "a1">} {
 func.func @large(%x: !x) -> tensor<1x900x1536xf32> {
   %k = nn.constant dense<1.0> : tensor<384x1536xf32>
   %w = bfp.encode %k weights : tensor<384x1536xf32> -> !w

@@ -10,7 +10,7 @@
 !x = tensor<256x512x!bfp.block<mantissa = 8, block = 16, range = 7, axis = 1>>
 !w = tensor<512x256x!bfp.block<mantissa = 8, block = 16, range = 7, axis = 0>>
 !f = tensor<256x256xf32>
-module attributes {npu.target = #npu.target<"a1">} {
+module attributes {ashlar.target = #ashlar.target<"a1">} {
 // CHECK-LABEL: func.func @plain(
 // CHECK-NEXT: npu.pe.matmul
 // CHECK-NEXT: npu.vec.map

@@ -21,7 +21,7 @@
 // PLANES-NEXT: npu.vec.map "tanh"
 // COPY-LABEL: func.func @exchange(
 // COPY: npu.dma.move "transpose"({{.*}}choice = "copy", reason = "requested"
-module attributes {npu.target = #npu.target<"slow-copy", dma = {onchip_bytes_per_cycle = 1}>} {
+module attributes {ashlar.target = #ashlar.target<"slow-copy", dma = {onchip_bytes_per_cycle = 1}>} {
 func.func @exchange(%arg0: tensor<64x128xf32>) -> tensor<128x63xf32> {
   %0 = npu.vec.map "relu"(%arg0) {layout = #npu.layout<axis = 0>, alpha = 0.0 : f32, beta = 0.0 : f32} : (tensor<64x128xf32>) -> tensor<64x128xf32>
   %1 = npu.dma.move "transpose"(%0) {layout = #npu.layout<axis = 0>, patterns = [array<i64: 0, 2, 2, 128, 1, 1, 0, 1, 64, 0, 1, 1, 1, 0, 0, 0, 0>]} : (tensor<64x128xf32>) -> tensor<128x64xf32>
@@ -38,7 +38,7 @@ func.func @exchange(%arg0: tensor<64x128xf32>) -> tensor<128x63xf32> {
 // CHECK: npu.dma.move "transpose"({{.*}}choice = "none"
 // DMA-LABEL: func.func @view(
 // DMA: npu.dma.move "transpose"({{.*}}choice = "none"
-module attributes {npu.target = #npu.target<"slow-copy", dma = {onchip_bytes_per_cycle = 1}>} {
+module attributes {ashlar.target = #ashlar.target<"slow-copy", dma = {onchip_bytes_per_cycle = 1}>} {
 func.func @view(%arg0: tensor<64x128xf32>) -> tensor<128x64xf32> {
   %0 = npu.vec.map "relu"(%arg0) {layout = #npu.layout<axis = 0>, alpha = 0.0 : f32, beta = 0.0 : f32} : (tensor<64x128xf32>) -> tensor<64x128xf32>
   %1 = npu.dma.move "transpose"(%0) {layout = #npu.layout<axis = 1>, patterns = [array<i64: 0, 2, 2, 128, 1, 1, 0, 1, 64, 0, 1, 1, 1, 0, 0, 0, 0>]} : (tensor<64x128xf32>) -> tensor<128x64xf32>
@@ -52,7 +52,7 @@ func.func @view(%arg0: tensor<64x128xf32>) -> tensor<128x64xf32> {
 // A graph input and output: loaded or stored in its new order anyway.
 // CHECK-LABEL: func.func @store(
 // CHECK: npu.dma.move "transpose"({{.*}}choice = "copy", reason = "part of a load or store that happens anyway"
-module attributes {npu.target = #npu.target<"slow-copy", dma = {onchip_bytes_per_cycle = 1}>} {
+module attributes {ashlar.target = #ashlar.target<"slow-copy", dma = {onchip_bytes_per_cycle = 1}>} {
 func.func @store(%arg0: tensor<64x128xi8>) -> tensor<128x64xi8> {
   %0 = npu.dma.move "transpose"(%arg0) {layout = #npu.layout<axis = 1>, patterns = [array<i64: 0, 2, 2, 128, 1, 1, 0, 1, 64, 0, 1, 1, 1, 0, 0, 0, 0>]} : (tensor<64x128xi8>) -> tensor<128x64xi8>
   return %0 : tensor<128x64xi8>
@@ -66,7 +66,7 @@ func.func @store(%arg0: tensor<64x128xi8>) -> tensor<128x64xi8> {
 // though the data movement was laid across the other axis.
 // CHECK-LABEL: func.func @alone(
 // CHECK: npu.pe.transpose({{.*}}choice = "identity", reason = "fewest predicted cycles"{{.*}}#npu.layout<axis = 0{{.*}}source_axis = 0 : i64
-module attributes {npu.target = #npu.target<"free-copy">} {
+module attributes {ashlar.target = #ashlar.target<"free-copy">} {
 func.func @alone(%arg0: tensor<64x128xi8>) -> tensor<128x64xi8> {
   %0 = npu.dma.move "transpose"(%arg0) {layout = #npu.layout<axis = 1>, patterns = [array<i64: 0, 2, 2, 128, 1, 1, 0, 1, 64, 0, 1, 1, 1, 0, 0, 0, 0>]} : (tensor<64x128xi8>) -> tensor<128x64xi8>
   return %0 : tensor<128x64xi8>
@@ -78,7 +78,7 @@ func.func @alone(%arg0: tensor<64x128xi8>) -> tensor<128x64xi8> {
 // Where single elements cost, the array also turns what is loaded ...
 // CHECK-LABEL: func.func @load(
 // CHECK: npu.pe.transpose({{.*}}choice = "identity", reason = "fewest predicted cycles"
-module attributes {npu.target = #npu.target<"byte-shuffles", dma = {runs_per_cycle = 4}>} {
+module attributes {ashlar.target = #ashlar.target<"byte-shuffles", dma = {runs_per_cycle = 4}>} {
 func.func @load(%arg0: tensor<128x256xi8>) -> tensor<256x127xi8> {
   %0 = npu.dma.move "transpose"(%arg0) {layout = #npu.layout<axis = 0>, patterns = [array<i64: 0, 2, 2, 256, 1, 1, 0, 1, 128, 0, 1, 1, 1, 0, 0, 0, 0>]} : (tensor<128x256xi8>) -> tensor<256x128xi8>
   %1 = npu.vec.pool "max"(%0) {layout = #npu.layout<axis = 0>, kernel = array<i64: 2>, strides = array<i64: 1>, pads = array<i64: 0, 0>, dilations = array<i64: 1>, count_include_pad = false} : (tensor<256x128xi8>) -> tensor<256x127xi8>
@@ -91,7 +91,7 @@ func.func @load(%arg0: tensor<128x256xi8>) -> tensor<256x127xi8> {
 // ... and stored, though the result could be a view that the store turns.
 // CHECK-LABEL: func.func @stored(
 // CHECK: npu.pe.transpose({{.*}}choice = "identity", reason = "fewest predicted cycles"{{.*}}#npu.layout<axis = 0
-module attributes {npu.target = #npu.target<"byte-shuffles", dma = {runs_per_cycle = 4}>} {
+module attributes {ashlar.target = #ashlar.target<"byte-shuffles", dma = {runs_per_cycle = 4}>} {
 func.func @stored(%arg0: tensor<128x256xi8>) -> tensor<256x128xi8> {
   %0 = npu.vec.map "abs"(%arg0) {layout = #npu.layout<axis = 0>, alpha = 0.0 : f32, beta = 0.0 : f32} : (tensor<128x256xi8>) -> tensor<128x256xi8>
   %1 = npu.dma.move "transpose"(%0) {layout = #npu.layout<axis = 1>, patterns = [array<i64: 0, 2, 2, 256, 1, 1, 0, 1, 128, 0, 1, 1, 1, 0, 0, 0, 0>]} : (tensor<128x256xi8>) -> tensor<256x128xi8>
@@ -112,7 +112,7 @@ func.func @stored(%arg0: tensor<128x256xi8>) -> tensor<256x128xi8> {
 // COPY-LABEL: func.func @axis_change(
 // COPY: npu.vec.map "relu"
 // COPY-NEXT: npu.vec.pool "max"
-module attributes {npu.target = #npu.target<"slow-copy", dma = {onchip_bytes_per_cycle = 1}>} {
+module attributes {ashlar.target = #ashlar.target<"slow-copy", dma = {onchip_bytes_per_cycle = 1}>} {
 func.func @axis_change(%arg0: tensor<64x128xf32>) -> tensor<64x127xf32> {
   %0 = npu.vec.map "relu"(%arg0) {layout = #npu.layout<axis = 1>, alpha = 0.0 : f32, beta = 0.0 : f32} : (tensor<64x128xf32>) -> tensor<64x128xf32>
   %1 = npu.vec.pool "max"(%0) {layout = #npu.layout<axis = 0>, kernel = array<i64: 2>, strides = array<i64: 1>, pads = array<i64: 0, 0>, dilations = array<i64: 1>, count_include_pad = false} : (tensor<64x128xf32>) -> tensor<64x127xf32>
@@ -126,7 +126,7 @@ func.func @axis_change(%arg0: tensor<64x128xf32>) -> tensor<64x127xf32> {
 // takes fewer cycles by itself, but shares the queues with these loads.
 // CHECK-LABEL: func.func @beside_loads(
 // CHECK: npu.pe.transpose({{.*}}choice = "identity"
-module attributes {npu.target = #npu.target<"a1">} {
+module attributes {ashlar.target = #ashlar.target<"a1">} {
 func.func @beside_loads(%arg0: tensor<500x131xf32>) -> tensor<130x499xf32> {
   %0 = npu.vec.pool "max"(%arg0) {layout = #npu.layout<axis = 0>, kernel = array<i64: 2>, strides = array<i64: 1>, pads = array<i64: 0, 0>, dilations = array<i64: 1>, count_include_pad = false} : (tensor<500x131xf32>) -> tensor<500x130xf32>
   %1 = npu.dma.move "transpose"(%0) {layout = #npu.layout<axis = 0>, patterns = [array<i64: 0, 2, 2, 130, 1, 1, 0, 1, 500, 0, 1, 1, 1, 0, 0, 0, 0>]} : (tensor<500x130xf32>) -> tensor<130x500xf32>
@@ -144,7 +144,7 @@ func.func @beside_loads(%arg0: tensor<500x131xf32>) -> tensor<130x499xf32> {
 // CHECK: npu.dma.move "reshape"({{.*}}choice = "dma", reason = "the smallest tile of the array's way does not fit into a partition"{{.*}}route = #npu.route<through_dram>
 // DMA-LABEL: func.func @does_not_fit(
 // COPY-LABEL: func.func @does_not_fit(
-module attributes {npu.target = #npu.target<"slow-copy", sb = {bytes_per_partition = 512}, dma = {onchip_bytes_per_cycle = 1}>} {
+module attributes {ashlar.target = #ashlar.target<"slow-copy", sb = {bytes_per_partition = 512}, dma = {onchip_bytes_per_cycle = 1}>} {
 func.func @does_not_fit(%arg0: tensor<1x64x24x24xf32>) -> tensor<1x1x60x576xf32> {
   %0 = npu.vec.map "relu"(%arg0) {layout = #npu.layout<axis = 1>, alpha = 0.0 : f32, beta = 0.0 : f32} : (tensor<1x64x24x24xf32>) -> tensor<1x64x24x24xf32>
   %1 = npu.dma.move "reshape"(%0) {layout = #npu.layout<axis = 3>, patterns = [array<i64: 0, 3, 4, 64, 1, 1, 2, 1, 24, 2, 1, 3, 24, 24, 3, 1, 3, 1, 0, 0, 0, 0, 0, 0, 0, 0>]} : (tensor<1x64x24x24xf32>) -> tensor<1x1x64x576xf32>
@@ -163,7 +163,7 @@ func.func @does_not_fit(%arg0: tensor<1x64x24x24xf32>) -> tensor<1x1x60x576xf32>
 // CHECK-NEXT: npu.vec.map "sub"(%[[C]], %[[R]])
 // DMA-LABEL: func.func @shared_copy(
 // COPY-LABEL: func.func @shared_copy(
-module attributes {npu.target = #npu.target<"copies">} {
+module attributes {ashlar.target = #ashlar.target<"copies">} {
 func.func @shared_copy(%arg0: tensor<99x64xf32>) -> tensor<99x64xf32> {
   %0 = npu.vec.map "relu"(%arg0) {layout = #npu.layout<axis = 1>, alpha = 0.0 : f32, beta = 0.0 : f32} : (tensor<99x64xf32>) -> tensor<99x64xf32>
   %1 = npu.vec.reduce "mean"(%0) {layout = #npu.layout<axis = 0>, axes = array<i64: 1>, select_last = false} : (tensor<99x64xf32>) -> tensor<99x1xf32>

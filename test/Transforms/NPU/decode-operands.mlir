@@ -12,7 +12,7 @@
 // CHECK-NEXT: npu.vec.reduce "max"(%[[F]])
 // CHECK-NEXT: npu.vec.map "relu"(%[[X]])
 // CHECK-NOT: "copy"
-module attributes {npu.target = #npu.target<"m">} {
+module attributes {ashlar.target = #ashlar.target<"m">} {
 func.func @tokens(%arg0: tensor<1x16x48xf32>) -> (tensor<1x16xf32>, tensor<1x16xf32>, tensor<1x16x48xf32>) {
   %0 = npu.vec.map "copy"(%arg0) {layout = #npu.layout<axis = 2>, alpha = 0.0 : f32, beta = 0.0 : f32} : (tensor<1x16x48xf32>) -> !x
   %1 = npu.vec.reduce "mean"(%0) {layout = #npu.layout<axis = 1>, axes = array<i64: 2>, select_last = false} : (!x) -> tensor<1x16xf32>

@@ -13,7 +13,7 @@
 // CHECK: npu.vec.map "relu"({{.*}}#npu.memory<sb = 0
 // CHECK: npu.dma.move {{.*}}choice = "in-place", reason = "no tile reaches what later ones read: the result begins 0 bytes in front of its operand, at most 2048 after it would do"{{.*}}#npu.memory<sb = 0
 // CHECK-SAME: tile = [1, 8, 16, 64]
-module attributes {npu.target = #npu.target<"small", xm_group = 4, sb = {partitions = 8, bytes_per_partition = 65536}, pe = {rows = 8, columns = 4}, act = {lanes = 4}>} {
+module attributes {ashlar.target = #ashlar.target<"small", xm_group = 4, sb = {partitions = 8, bytes_per_partition = 65536}, pe = {rows = 8, columns = 4}, act = {lanes = 4}>} {
 func.func @shrinks(%arg0: tensor<1x8x64x64xf32>) -> tensor<1x8x64x64xf16> {
   %0 = npu.vec.map "relu"(%arg0) {layout = #npu.layout<axis = 1>, alpha = 0.0 : f32, beta = 0.0 : f32} : (tensor<1x8x64x64xf32>) -> tensor<1x8x64x64xf32>
   %1 = npu.dma.move "reshape"(%0) {layout = #npu.layout<axis = 1>, patterns = [array<i64: 0, 4, 4, 4, 1, 2, 1, 2, 2, 1, 1, 1, 1, 64, 2, 1, 2, 1, 64, 3, 1, 3, 1, 0, 0, 0, 0, 0, 0, 0, 0>]} : (tensor<1x8x64x64xf32>) -> tensor<1x8x64x64xf16>
@@ -29,7 +29,7 @@ func.func @shrinks(%arg0: tensor<1x8x64x64xf32>) -> tensor<1x8x64x64xf16> {
 // CHECK-LABEL: func.func @grows(
 // CHECK: npu.vec.map "relu"({{.*}}#npu.memory<sb = 0
 // CHECK: npu.dma.move {{.*}}choice = "own-area", reason = "a tile would overwrite what later ones read: the result would have to begin 6144 bytes in front of its operand, 0 are free"{{.*}}#npu.memory<sb = 8192
-module attributes {npu.target = #npu.target<"small", xm_group = 4, sb = {partitions = 8, bytes_per_partition = 65536}, pe = {rows = 8, columns = 4}, act = {lanes = 4}>} {
+module attributes {ashlar.target = #ashlar.target<"small", xm_group = 4, sb = {partitions = 8, bytes_per_partition = 65536}, pe = {rows = 8, columns = 4}, act = {lanes = 4}>} {
 func.func @grows(%arg0: tensor<1x8x64x64xf16>) -> tensor<1x8x64x64xf32> {
   %0 = npu.vec.map "relu"(%arg0) {layout = #npu.layout<axis = 1>, alpha = 0.0 : f32, beta = 0.0 : f32} : (tensor<1x8x64x64xf16>) -> tensor<1x8x64x64xf16>
   %1 = npu.dma.move "reshape"(%0) {layout = #npu.layout<axis = 1>, patterns = [array<i64: 0, 4, 4, 4, 1, 2, 1, 2, 2, 1, 1, 1, 1, 64, 2, 1, 2, 1, 64, 3, 1, 3, 1, 0, 0, 0, 0, 0, 0, 0, 0>]} : (tensor<1x8x64x64xf16>) -> tensor<1x8x64x64xf32>
@@ -46,7 +46,7 @@ func.func @grows(%arg0: tensor<1x8x64x64xf16>) -> tensor<1x8x64x64xf32> {
 // CHECK: npu.vec.map "relu"({{.*}}#npu.memory<sb = 0
 // CHECK: npu.vec.map "floor"({{.*}}#npu.memory<sb = 8192
 // CHECK: npu.dma.move {{.*}}choice = "in-place", reason = "no tile reaches what later ones read: the result begins 8192 bytes in front of its operand, at most -6144 after it would do"{{.*}}#npu.memory<sb = 0
-module attributes {npu.target = #npu.target<"small", xm_group = 4, sb = {partitions = 8, bytes_per_partition = 65536}, pe = {rows = 8, columns = 4}, act = {lanes = 4}>} {
+module attributes {ashlar.target = #ashlar.target<"small", xm_group = 4, sb = {partitions = 8, bytes_per_partition = 65536}, pe = {rows = 8, columns = 4}, act = {lanes = 4}>} {
 func.func @tail(%arg0: tensor<1x8x64x64xf16>, %arg1: tensor<1x8x32x64xf32>) -> (tensor<1x8x64x64xf32>, tensor<1x8x32x64xf32>) {
   %0 = npu.vec.map "relu"(%arg1) {layout = #npu.layout<axis = 1>, alpha = 0.0 : f32, beta = 0.0 : f32} : (tensor<1x8x32x64xf32>) -> tensor<1x8x32x64xf32>
   %1 = npu.vec.map "floor"(%arg0) {layout = #npu.layout<axis = 1>, alpha = 0.0 : f32, beta = 0.0 : f32} : (tensor<1x8x64x64xf16>) -> tensor<1x8x64x64xf16>
@@ -62,7 +62,7 @@ func.func @tail(%arg0: tensor<1x8x64x64xf16>, %arg1: tensor<1x8x32x64xf32>) -> (
 // An operand that is read again keeps its memory.
 // CHECK-LABEL: func.func @again(
 // CHECK: npu.dma.move {{.*}}choice = "own-area", reason = "its operand is read again later"{{.*}}#npu.memory<sb = 16384
-module attributes {npu.target = #npu.target<"small", xm_group = 4, sb = {partitions = 8, bytes_per_partition = 65536}, pe = {rows = 8, columns = 4}, act = {lanes = 4}>} {
+module attributes {ashlar.target = #ashlar.target<"small", xm_group = 4, sb = {partitions = 8, bytes_per_partition = 65536}, pe = {rows = 8, columns = 4}, act = {lanes = 4}>} {
 func.func @again(%arg0: tensor<1x8x64x64xf32>) -> (tensor<1x8x64x64xf16>, tensor<1x8x64x64xf32>) {
   %0 = npu.vec.map "relu"(%arg0) {layout = #npu.layout<axis = 1>, alpha = 0.0 : f32, beta = 0.0 : f32} : (tensor<1x8x64x64xf32>) -> tensor<1x8x64x64xf32>
   %1 = npu.dma.move "reshape"(%0) {layout = #npu.layout<axis = 1>, patterns = [array<i64: 0, 4, 4, 4, 1, 2, 1, 2, 2, 1, 1, 1, 1, 64, 2, 1, 2, 1, 64, 3, 1, 3, 1, 0, 0, 0, 0, 0, 0, 0, 0>]} : (tensor<1x8x64x64xf32>) -> tensor<1x8x64x64xf16>
@@ -79,7 +79,7 @@ func.func @again(%arg0: tensor<1x8x64x64xf32>) -> (tensor<1x8x64x64xf16>, tensor
 // CHECK-LABEL: func.func @squares(
 // CHECK: npu.vec.map "relu"({{.*}}#npu.memory<sb = 0
 // CHECK: npu.dma.move "transpose"({{.*}}choice = "in-place", reason = "2048 bytes of a partition do not fit next to the 2048 of the operand: square blocks are swapped"{{.*}}#npu.memory<sb = 0>{{.*}}route = #npu.route<swap_blocks>{{.*}}scratch = 2048, slot = 64, slots = {{[1-4]}}
-module attributes {npu.target = #npu.target<"small", xm_group = 4, sb = {partitions = 8, bytes_per_partition = 4096}, pe = {rows = 8, columns = 4}, act = {lanes = 4}>} {
+module attributes {ashlar.target = #ashlar.target<"small", xm_group = 4, sb = {partitions = 8, bytes_per_partition = 4096}, pe = {rows = 8, columns = 4}, act = {lanes = 4}>} {
 func.func @squares(%arg0: tensor<1x64x64xf32>) -> tensor<1x64x64xf32> {
   %0 = npu.vec.map "relu"(%arg0) {layout = #npu.layout<axis = 1>, alpha = 0.0 : f32, beta = 0.0 : f32} : (tensor<1x64x64xf32>) -> tensor<1x64x64xf32>
   %1 = npu.dma.move "transpose"(%0) {layout = #npu.layout<axis = 1>, patterns = [array<i64: 0, 2, 3, 64, 2, 1, 1, 1, 64, 1, 1, 2, 1, 0, 0, 0, 0, 0, 0>]} : (tensor<1x64x64xf32>) -> tensor<1x64x64xf32>
@@ -95,7 +95,7 @@ func.func @squares(%arg0: tensor<1x64x64xf32>) -> tensor<1x64x64xf32> {
 // CHECK-LABEL: func.func @oblong(
 // CHECK: npu.vec.map "relu"({{.*}}dram = "evicted: its 2048 bytes of a partition are the most of what is live at '{{.*}}', where {{[0-9]+}} are available"
 // CHECK: npu.vec.map "abs"({{.*}}dram = "graph output"
-module attributes {npu.target = #npu.target<"small", xm_group = 4, sb = {partitions = 8, bytes_per_partition = 4096}, pe = {rows = 8, columns = 4}, act = {lanes = 4}>} {
+module attributes {ashlar.target = #ashlar.target<"small", xm_group = 4, sb = {partitions = 8, bytes_per_partition = 4096}, pe = {rows = 8, columns = 4}, act = {lanes = 4}>} {
 func.func @oblong(%arg0: tensor<1x128x32xf32>) -> tensor<1x32x128xf32> {
   %0 = npu.vec.map "relu"(%arg0) {layout = #npu.layout<axis = 1>, alpha = 0.0 : f32, beta = 0.0 : f32} : (tensor<1x128x32xf32>) -> tensor<1x128x32xf32>
   %1 = npu.dma.move "transpose"(%0) {layout = #npu.layout<axis = 1>, patterns = [array<i64: 0, 2, 3, 32, 2, 1, 1, 1, 128, 1, 1, 2, 1, 0, 0, 0, 0, 0, 0>]} : (tensor<1x128x32xf32>) -> tensor<1x32x128xf32>

@@ -9,7 +9,7 @@
 !x = tensor<1x128x28x28x!bfp.block<mantissa = 16, block = 16, range = 7, axis = 1>>
 !w = tensor<16x128x3x1x!bfp.block<mantissa = 16, block = 16, range = 7, axis = 1>>
 !v = tensor<64x128x3x3x!bfp.block<mantissa = 16, block = 16, range = 7, axis = 1>>
-module attributes {npu.target = #npu.target<"a1", sb = {partitions = 128, bytes_per_partition = 1024}>} {
+module attributes {ashlar.target = #ashlar.target<"a1", sb = {partitions = 128, bytes_per_partition = 1024}>} {
 // CHECK-LABEL: func.func @few_outputs(
 // CHECK: npu.pe.conv({{.*}}choice = "rows-1", reason = "chunks of weights are too small for those of several rows"
 // CHECK-NOT: packed_rows

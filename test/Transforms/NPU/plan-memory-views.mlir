@@ -13,7 +13,7 @@
 // CHECK-SAME: #npu.stationary<activations
 !x = !bfp.block<mantissa = 8, block = 8, range = 7, axis = 2>
 !w = !bfp.block<mantissa = 8, block = 8, range = 7, axis = 0>
-module attributes {npu.target = #npu.target<"small", xm_group = 4, sb = {partitions = 8, bytes_per_partition = 4096}, pe = {rows = 8, columns = 8}, act = {lanes = 8}>} {
+module attributes {ashlar.target = #ashlar.target<"small", xm_group = 4, sb = {partitions = 8, bytes_per_partition = 4096}, pe = {rows = 8, columns = 8}, act = {lanes = 8}>} {
 func.func @sliced(%arg0: tensor<1x6x8xf32>) -> tensor<1x3x16xf32> {
   %c = nn.constant dense<0.5> : tensor<8x16xf32>
   %w = bfp.encode %c weights : tensor<8x16xf32> -> tensor<8x16x!w>
@@ -33,7 +33,7 @@ func.func @sliced(%arg0: tensor<1x6x8xf32>) -> tensor<1x3x16xf32> {
 // CHECK-SAME: ashlar.decision.view = #ashlar.decision<choice = "copy", reason = "as a view of its operand 'product' could not read it: its positions do not lie at one distance
 !x = !bfp.block<mantissa = 8, block = 8, range = 7, axis = 2>
 !w = !bfp.block<mantissa = 8, block = 8, range = 7, axis = 0>
-module attributes {npu.target = #npu.target<"small", xm_group = 4, sb = {partitions = 8, bytes_per_partition = 4096}, pe = {rows = 8, columns = 8}, act = {lanes = 8}>} {
+module attributes {ashlar.target = #ashlar.target<"small", xm_group = 4, sb = {partitions = 8, bytes_per_partition = 4096}, pe = {rows = 8, columns = 8}, act = {lanes = 8}>} {
 func.func @transposed(%arg0: tensor<2x3x8xf32>) -> tensor<3x2x16xf32> {
   %c = nn.constant dense<0.5> : tensor<8x16xf32>
   %w = bfp.encode %c weights : tensor<8x16xf32> -> tensor<8x16x!w>
@@ -58,7 +58,7 @@ func.func @transposed(%arg0: tensor<2x3x8xf32>) -> tensor<3x2x16xf32> {
 // CHECK-SAME: reason = "as a view of its operand 'softmax' could not read it: two of its axes lie across partitions"
 !x = !bfp.block<mantissa = 8, block = 8, range = 7, axis = 2>
 !h = !bfp.block<mantissa = 8, block = 8, range = 7, axis = 3>
-module attributes {npu.target = #npu.target<"small", xm_group = 4, sb = {partitions = 16, bytes_per_partition = 4096}, pe = {rows = 16, columns = 16}, act = {lanes = 16}>} {
+module attributes {ashlar.target = #ashlar.target<"small", xm_group = 4, sb = {partitions = 16, bytes_per_partition = 4096}, pe = {rows = 16, columns = 16}, act = {lanes = 16}>} {
 func.func @heads(%arg0: tensor<1x3x16xf32>, %arg1: tensor<1x2x8x5xf32>) -> (tensor<1x2x3x5xf32>, tensor<1x3x2x8xf32>) {
   %0 = npu.vec.map "copy"(%arg0) {layout = #npu.layout<axis = 2>, alpha = 0.0 : f32, beta = 0.0 : f32} : (tensor<1x3x16xf32>) -> tensor<1x3x16x!x>
   %1 = npu.vec.map "copy"(%arg1) {layout = #npu.layout<axis = 2>, alpha = 0.0 : f32, beta = 0.0 : f32} : (tensor<1x2x8x5xf32>) -> tensor<1x2x8x5x!x>

@@ -14,7 +14,7 @@
 // CHECK: #npu.memory<sb = 256>, tiling = #npu.tiling<tile = [{{.*}}], scratch = 512, slot = 0, slots = 1, ring = 512>
 // CHECK: #npu.memory<sb = 0>, tiling = #npu.tiling<tile = [{{.*}}], scratch = 512, slot = 0, slots = 1, ring = {{[0-9]+}}>
 // CHECK: #npu.memory<dram = "{{.+}}">{{.*}}#npu.tiling<tile = [{{.*}}], scratch = 256, slot = 256, slots = 1, ring = {{[0-9]+}}>
-module attributes {npu.target = #npu.target<"small", xm_group = 4, sb = {partitions = 8, bytes_per_partition = 65536}, pe = {rows = 8, columns = 4}, act = {lanes = 4}>} {
+module attributes {ashlar.target = #ashlar.target<"small", xm_group = 4, sb = {partitions = 8, bytes_per_partition = 65536}, pe = {rows = 8, columns = 4}, act = {lanes = 4}>} {
 func.func @main(%arg0: tensor<1x8x8x8xf32>) -> tensor<1x8x8x8xf32> {
   %0 = npu.vec.map "relu"(%arg0) {layout = #npu.layout<axis = 1>, alpha = 0.0 : f32, beta = 0.0 : f32} : (tensor<1x8x8x8xf32>) -> tensor<1x8x8x8xf32>
   %1 = npu.vec.map "relu"(%0) {layout = #npu.layout<axis = 1>, alpha = 0.0 : f32, beta = 0.0 : f32} : (tensor<1x8x8x8xf32>) -> tensor<1x8x8x8xf32>
@@ -31,7 +31,7 @@ func.func @main(%arg0: tensor<1x8x8x8xf32>) -> tensor<1x8x8x8xf32> {
 // CHECK: npu.vec.map "relu"({{.*}}#npu.memory<sb = {{[0-9]+}}
 // CHECK: npu.vec.map "abs"({{.*}}#npu.memory<dram = 
 // CHECK: npu.vec.map "neg"({{.*}}#npu.memory<sb = {{[0-9]+}}
-module attributes {npu.target = #npu.target<"small", xm_group = 4, sb = {partitions = 8, bytes_per_partition = 4096}, pe = {rows = 8, columns = 4}, act = {lanes = 4}>} {
+module attributes {ashlar.target = #ashlar.target<"small", xm_group = 4, sb = {partitions = 8, bytes_per_partition = 4096}, pe = {rows = 8, columns = 4}, act = {lanes = 4}>} {
 func.func @main(%arg0: tensor<1x8x8x8xf32>, %arg1: tensor<1x8x16x64xf32>) -> (tensor<1x8x8x8xf32>, tensor<1x8x16x64xf32>) {
   %0 = npu.vec.map "relu"(%arg0) {layout = #npu.layout<axis = 1>, alpha = 0.0 : f32, beta = 0.0 : f32} : (tensor<1x8x8x8xf32>) -> tensor<1x8x8x8xf32>
   %1 = npu.vec.map "abs"(%arg1) {layout = #npu.layout<axis = 1>, alpha = 0.0 : f32, beta = 0.0 : f32} : (tensor<1x8x16x64xf32>) -> tensor<1x8x16x64xf32>
@@ -48,7 +48,7 @@ func.func @main(%arg0: tensor<1x8x8x8xf32>, %arg1: tensor<1x8x16x64xf32>) -> (te
 // of one overlap the work of the other. Rows are cut before columns.
 // CHECK-LABEL: func.func @main(
 // CHECK: #npu.memory<dram = "{{.+}}">{{.*}}#npu.tiling<tile = [1, 8, {{[0-9]+}}, 64], scratch = 0, slot = {{[0-9]+}}, slots = 2, ring = {{[0-9]+}}>
-module attributes {npu.target = #npu.target<"small", xm_group = 4, sb = {partitions = 8, bytes_per_partition = 65536}, pe = {rows = 8, columns = 4}, act = {lanes = 4}>} {
+module attributes {ashlar.target = #ashlar.target<"small", xm_group = 4, sb = {partitions = 8, bytes_per_partition = 65536}, pe = {rows = 8, columns = 4}, act = {lanes = 4}>} {
 func.func @main(%arg0: tensor<1x8x64x64xf32>) -> tensor<1x8x64x64xf32> {
   %0 = npu.vec.map "relu"(%arg0) {layout = #npu.layout<axis = 1>, alpha = 0.0 : f32, beta = 0.0 : f32} : (tensor<1x8x64x64xf32>) -> tensor<1x8x64x64xf32>
   return %0 : tensor<1x8x64x64xf32>
@@ -64,7 +64,7 @@ func.func @main(%arg0: tensor<1x8x64x64xf32>) -> tensor<1x8x64x64xf32> {
 // CHECK: npu.dma.move "transpose"({{.*}}#npu.layout<axis = 2>, memory = #npu.memory<sb = 0>{{.*}}route = #npu.route<view>
 // CHECK: npu.vec.map "abs"({{.*}}#npu.memory<sb = 256
 // CHECK: npu.vec.map "add"(
-module attributes {npu.target = #npu.target<"small", xm_group = 4, sb = {partitions = 8, bytes_per_partition = 65536}, pe = {rows = 8, columns = 4}, act = {lanes = 4}>} {
+module attributes {ashlar.target = #ashlar.target<"small", xm_group = 4, sb = {partitions = 8, bytes_per_partition = 65536}, pe = {rows = 8, columns = 4}, act = {lanes = 4}>} {
 func.func @main(%arg0: tensor<8x8x8xf32>) -> tensor<8x8x8xf32> {
   %0 = npu.vec.map "relu"(%arg0) {layout = #npu.layout<axis = 1>, alpha = 0.0 : f32, beta = 0.0 : f32} : (tensor<8x8x8xf32>) -> tensor<8x8x8xf32>
   %1 = npu.dma.move "transpose"(%0) {layout = #npu.layout<axis = 2>, patterns = [array<i64: 0, 3, 3, 8, 2, 1, 0, 1, 8, 0, 1, 1, 1, 8, 1, 1, 2, 1, 0, 0, 0, 0, 0, 0>]} : (tensor<8x8x8xf32>) -> tensor<8x8x8xf32>
@@ -91,7 +91,7 @@ func.func @main(%arg0: tensor<8x8x8xf32>) -> tensor<8x8x8xf32> {
 // CHECK: npu.dma.move "concat"(
 // CHECK-NOT: route = #npu.route<view>
 // CHECK: return
-module attributes {npu.target = #npu.target<"a1">} {
+module attributes {ashlar.target = #ashlar.target<"a1">} {
 func.func @parts(%x: !x) -> tensor<1x32x8x8xf32> {
   %k = nn.constant dense<1.0> : tensor<16x16x1x1xf32>
   %w = bfp.encode %k weights : tensor<16x16x1x1xf32> -> !w
@@ -109,7 +109,7 @@ func.func @parts(%x: !x) -> tensor<1x32x8x8xf32> {
 !x = tensor<1x16x8x8x!bfp.block<mantissa = 8, block = 16, range = 7, axis = 1>>
 !y = tensor<1x32x8x8x!bfp.block<mantissa = 8, block = 16, range = 7, axis = 1>>
 !w = tensor<16x16x1x1x!bfp.block<mantissa = 8, block = 16, range = 7, axis = 1>>
-module attributes {npu.target = #npu.target<"a1">} {
+module attributes {ashlar.target = #ashlar.target<"a1">} {
 func.func @read(%x: !x) -> (tensor<1x32x8x8xf32>, tensor<1x16x8x8xf32>) {
   %k = nn.constant dense<1.0> : tensor<16x16x1x1xf32>
   %w = bfp.encode %k weights : tensor<16x16x1x1xf32> -> !w
@@ -139,7 +139,7 @@ func.func @read(%x: !x) -> (tensor<1x32x8x8xf32>, tensor<1x16x8x8xf32>) {
 !x = tensor<1x16x8x8x!bfp.block<mantissa = 8, block = 16, range = 7, axis = 1>>
 !y = tensor<1x16x8x16x!bfp.block<mantissa = 8, block = 16, range = 7, axis = 1>>
 !w = tensor<16x16x1x1x!bfp.block<mantissa = 8, block = 16, range = 7, axis = 1>>
-module attributes {npu.target = #npu.target<"a1">} {
+module attributes {ashlar.target = #ashlar.target<"a1">} {
 func.func @turns(%x: !x) -> tensor<1x16x8x16xf32> {
   %k = nn.constant dense<1.0> : tensor<16x16x1x1xf32>
   %w = bfp.encode %k weights : tensor<16x16x1x1xf32> -> !w
@@ -157,7 +157,7 @@ func.func @turns(%x: !x) -> tensor<1x16x8x16xf32> {
 !x = tensor<1x16x8x8x!bfp.block<mantissa = 8, block = 16, range = 7, axis = 1>>
 !y = tensor<1x16x8x16x!bfp.block<mantissa = 8, block = 16, range = 7, axis = 1>>
 !w = tensor<16x16x1x1x!bfp.block<mantissa = 8, block = 16, range = 7, axis = 1>>
-module attributes {npu.target = #npu.target<"a1">} {
+module attributes {ashlar.target = #ashlar.target<"a1">} {
 func.func @overlap(%x: !x) -> tensor<1x16x8x16xf32> {
   %k = nn.constant dense<1.0> : tensor<16x16x1x1xf32>
   %w = bfp.encode %k weights : tensor<16x16x1x1xf32> -> !w
@@ -177,7 +177,7 @@ func.func @overlap(%x: !x) -> tensor<1x16x8x16xf32> {
 // CHECK-LABEL: func.func @bands(
 // CHECK: npu.vec.map "copy"({{.*}}#npu.tiling<tile = [1, 128, 5, 112], scratch = {{[0-9]+}}, slot = 2240, slots = 7,
 !e = tensor<1x128x112x112x!bfp.block<mantissa = 8, block = 16, range = 7, axis = 1>>
-module attributes {npu.target = #npu.target<"a1">} {
+module attributes {ashlar.target = #ashlar.target<"a1">} {
 func.func @bands(%x: tensor<1x128x112x112xf32>) -> tensor<1x128x1x1xf32> {
   %e = npu.vec.map "copy"(%x) {layout = #npu.layout<axis = 1>, alpha = 0.0 : f32, beta = 0.0 : f32} : (tensor<1x128x112x112xf32>) -> !e
   %m = npu.vec.reduce "mean"(%e) {layout = #npu.layout<axis = 1>, axes = array<i64: 2, 3>, select_last = false} : (!e) -> tensor<1x128x1x1xf32>
@@ -192,7 +192,7 @@ func.func @bands(%x: tensor<1x128x112x112xf32>) -> tensor<1x128x1x1xf32> {
 // CHECK-LABEL: func.func @waits(
 // CHECK: npu.vec.map "relu"({{.*}}tile = [1, 128, 64], scratch = {{[0-9]+}}, slot = 256, slots = 4
 // CHECK: npu.vec.map "abs"({{.*}}tile = [1, 128, 64], scratch = {{[0-9]+}}, slot = 256, slots = 1
-module attributes {npu.target = #npu.target<"wide", xm_group = 4, sb = {partitions = 128, bytes_per_partition = 65536}, dram = {bytes_per_cycle = 64, latency = 100}>} {
+module attributes {ashlar.target = #ashlar.target<"wide", xm_group = 4, sb = {partitions = 128, bytes_per_partition = 65536}, dram = {bytes_per_cycle = 64, latency = 100}>} {
 func.func @waits(%arg0: tensor<1x128x512xf32>, %arg1: tensor<1x128x64xf32>) -> (tensor<1x128x512xf32>, tensor<1x128x64xf32>) {
   %0 = npu.vec.map "relu"(%arg0) {layout = #npu.layout<axis = 1>, alpha = 0.0 : f32, beta = 0.0 : f32} : (tensor<1x128x512xf32>) -> tensor<1x128x512xf32>
   %1 = npu.vec.map "abs"(%arg1) {layout = #npu.layout<axis = 1>, alpha = 0.0 : f32, beta = 0.0 : f32} : (tensor<1x128x64xf32>) -> tensor<1x128x64xf32>

@@ -11,7 +11,7 @@
 !w = tensor<64x32x1x1x!bfp.block<mantissa = 8, block = 16, range = 7, axis = 1>>
 !y = tensor<1x64x16x16x!bfp.block<mantissa = 8, block = 16, range = 7, axis = 1>>
 !p = tensor<1x64x8x8x!bfp.block<mantissa = 8, block = 16, range = 7, axis = 1>>
-module attributes {npu.target = #npu.target<"pooling", base = "a1", vec = {psum_lanes = 64}>} {
+module attributes {ashlar.target = #ashlar.target<"pooling", base = "a1", vec = {psum_lanes = 64}>} {
 // CHECK-LABEL: func.func @pooled(
 // CHECK: npu.pe.conv({{.*}}ashlar.decision.pool = #ashlar.decision<choice = "pool-in-drain", reason = "{{.+}}", alternatives = {"drain-then-pool" = {{[0-9]+}} : i64, "pool-in-drain" = {{[0-9]+}} : i64}>{{.*}}pooling = #npu.pooling<kind = "max", kernel = [2, 2], strides = [2, 2], pads = [0, 0, 0, 0], dilations = [1, 1], include_pad = false, map = tensor<1x64x16x16x!bfp.block<mantissa = 8, block = 16, range = 7, axis = 1>>>
 // CHECK-SAME: -> tensor<1x64x8x8x

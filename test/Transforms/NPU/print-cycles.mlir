@@ -9,7 +9,7 @@
 // CHECK: {{^}}relu	vec	200{{$}}
 // Encodes write mantissas in a second pass.
 // CHECK-NEXT: {{^}}encode	vec	400{{$}}
-module attributes {npu.target = #npu.target<"a1">} {
+module attributes {ashlar.target = #ashlar.target<"a1">} {
 func.func @maps(%x: tensor<1x130x10x10xf32>) -> tensor<1x130x10x10x!bfp.block<mantissa = 8, block = 16, range = 7, axis = 1>> {
   %0 = npu.vec.map "relu"(%x) {layout = #npu.layout<axis = 1>, alpha = 0.0 : f32, beta = 0.0 : f32} : (tensor<1x130x10x10xf32>) -> tensor<1x130x10x10xf32> loc("relu")
   %1 = npu.vec.map "copy"(%0) {layout = #npu.layout<axis = 1>, alpha = 0.0 : f32, beta = 0.0 : f32} : (tensor<1x130x10x10xf32>) -> tensor<1x130x10x10x!bfp.block<mantissa = 8, block = 16, range = 7, axis = 1>> loc("encode")
@@ -22,7 +22,7 @@ func.func @maps(%x: tensor<1x130x10x10xf32>) -> tensor<1x130x10x10x!bfp.block<ma
 // A transpose of 128 x 128 bytes inside the chip: 16,384 runs of a byte, 4 a
 // cycle on each of three queues, and the set-up; 43 rows of 128 on the first.
 // CHECK: {{^}}turn	dma	1384{{$}}
-module attributes {npu.target = #npu.target<"a1">} {
+module attributes {ashlar.target = #ashlar.target<"a1">} {
 func.func @turn(%x: tensor<128x128xi8>) -> tensor<128x128xi8> {
   %0 = npu.vec.map "copy"(%x) {layout = #npu.layout<axis = 0>, alpha = 0.0 : f32, beta = 0.0 : f32} : (tensor<128x128xi8>) -> tensor<128x128xi8> loc("first")
   %1 = npu.dma.move "transpose"(%0) {layout = #npu.layout<axis = 0>, patterns = [array<i64: 0, 2, 2, 128, 1, 1, 0, 1, 128, 0, 1, 1, 1, 0, 0, 0, 0>]} : (tensor<128x128xi8>) -> tensor<128x128xi8> loc("turn")

@@ -9,7 +9,7 @@
 // Three rows of taps and the two columns of a stride, one row and one column of
 // zeros before the image: the windows inside, the first row, the first column
 // and their corner.
-module attributes {npu.target = #npu.target<"a1">} {
+module attributes {ashlar.target = #ashlar.target<"a1">} {
 // CHECK-LABEL: func.func @image(
 // CHECK: npu.dma.move
 // CHECK-SAME: ashlar.decision.windows = #ashlar.decision<choice = "in-place", reason = "{{.+}}", alternatives = {"in-place" = {{[0-9]+}} : i64, staged = {{[0-9]+}} : i64}>
@@ -31,7 +31,7 @@ func.func @image(%x: tensor<1x3x224x224xf32>) -> !y {
 !y = tensor<1x20x25x6x!bfp.block<mantissa = 8, block = 16, range = 7, axis = 1>>
 // Ten rows of taps over a map of 49 x 10: a copy for each of the windows over
 // the ends takes longer than one of the whole map.
-module attributes {npu.target = #npu.target<"a1">} {
+module attributes {ashlar.target = #ashlar.target<"a1">} {
 // CHECK-LABEL: func.func @spectrum(
 // CHECK: choice = "staged", reason = "copies of the windows over the ends take longer than one more copy of the operand"
 // CHECK-NOT: fill
@@ -45,7 +45,7 @@ func.func @spectrum(%x: tensor<1x1x49x10xf32>) -> !y {
 
 !y = tensor<1x27x112x112x!bfp.block<mantissa = 8, block = 16, range = 7, axis = 1>>
 // Windows that share columns, too, would be fetched several times.
-module attributes {npu.target = #npu.target<"a1">} {
+module attributes {ashlar.target = #ashlar.target<"a1">} {
 // CHECK-LABEL: func.func @whole_kernel(
 // CHECK-NOT: ashlar.decision.windows
 func.func @whole_kernel(%x: tensor<1x3x224x224xf32>) -> !y {

@@ -17,7 +17,7 @@
 // CHECK: %[[S:.*]] = npu.vec.map "mul"(%[[D]], %[[D]]) {{.*}}#npu.layout<axis = 1
 // CHECK-NOT: npu.vec.map "mul"
 // CHECK: npu.vec.reduce "mean"(%[[S]])
-module attributes {npu.target = #npu.target<"a1", base = "a1">} {
+module attributes {ashlar.target = #ashlar.target<"a1", base = "a1">} {
 func.func @variance(%b: !b) -> (!x, !r) {
   %x = npu.vec.map "relu"(%b) {alpha = 0.0 : f32, beta = 0.0 : f32} : (!b) -> !x
   %mean = npu.vec.reduce "mean"(%x) {axes = array<i64: 2>, select_last = false} : (!x) -> !r
@@ -38,7 +38,7 @@ func.func @variance(%b: !b) -> (!x, !r) {
 // CHECK: npu.vec.map "mul"({{.*}}#npu.layout<axis = 2
 // CHECK-NOT: npu.vec.map
 // CHECK: return
-module attributes {npu.target = #npu.target<"a1", base = "a1">} {
+module attributes {ashlar.target = #ashlar.target<"a1", base = "a1">} {
 func.func @squares(%b: !b) -> !r {
   %x = npu.vec.map "relu"(%b) {alpha = 0.0 : f32, beta = 0.0 : f32} : (!b) -> !x
   %s = npu.vec.map "mul"(%x, %x) {alpha = 0.0 : f32, beta = 0.0 : f32} : (!x, !x) -> !x
@@ -57,7 +57,7 @@ func.func @squares(%b: !b) -> !r {
 // CHECK: npu.vec.map "gelu"({{.*}}#npu.layout<axis = 2
 // CHECK-NOT: npu.vec.map "gelu"
 // CHECK: return
-module attributes {npu.target = #npu.target<"a1", base = "a1">} {
+module attributes {ashlar.target = #ashlar.target<"a1", base = "a1">} {
 func.func @expensive(%b: !b) -> (!x, !r, !r) {
   %x = npu.vec.map "relu"(%b) {alpha = 0.0 : f32, beta = 0.0 : f32} : (!b) -> !x
   %mean = npu.vec.reduce "mean"(%x) {axes = array<i64: 2>, select_last = false} : (!x) -> !r

@@ -12,7 +12,7 @@
 // CHECK-NOT: npu.pe.transpose{{.*}}op = "transpose"
 // CHECK: npu.dma.move "transpose"({{.*}}choice = "none"{{.*}}route = #npu.route<view>
 // CHECK-NOT: npu.pe.transpose{{.*}}op = "transpose"
-module attributes {nn.model_name = "a-bt", npu.target = #npu.target<"m">} {
+module attributes {nn.model_name = "a-bt", ashlar.target = #ashlar.target<"m">} {
 func.func @main(%a: tensor<32x64xf32> {nn.name = "a"}, %b: tensor<48x64xf32> {nn.name = "b"}) -> (tensor<32x48xf32> {nn.name = "y"}) {
   %0 = nn.unary relu %b : (tensor<48x64xf32>) -> tensor<48x64xf32>
   %1 = nn.transpose %0 {perm = array<i64: 1, 0>} : (tensor<48x64xf32>) -> tensor<64x48xf32>
@@ -28,7 +28,7 @@ func.func @main(%a: tensor<32x64xf32> {nn.name = "a"}, %b: tensor<48x64xf32> {nn
 // CHECK-NOT: npu.pe.transpose{{.*}}op = "transpose"
 // CHECK: npu.dma.move "transpose"({{.*}}choice = "none"{{.*}}route = #npu.route<view>
 // CHECK-NOT: npu.pe.transpose{{.*}}op = "transpose"
-module attributes {nn.model_name = "at-b", npu.target = #npu.target<"m">} {
+module attributes {nn.model_name = "at-b", ashlar.target = #ashlar.target<"m">} {
 func.func @main(%a: tensor<64x32xf32> {nn.name = "a"}, %b: tensor<64x48xf32> {nn.name = "b"}) -> (tensor<32x48xf32> {nn.name = "y"}) {
   %0 = nn.unary relu %a : (tensor<64x32xf32>) -> tensor<64x32xf32>
   %1 = nn.transpose %0 {perm = array<i64: 1, 0>} : (tensor<64x32xf32>) -> tensor<32x64xf32>
@@ -46,7 +46,7 @@ func.func @main(%a: tensor<64x32xf32> {nn.name = "a"}, %b: tensor<64x48xf32> {nn
 // CHECK: npu.pe.matmul({{.*}}function = "relu"
 // CHECK: npu.dma.move "transpose"({{.*}}choice = "none"{{.*}}route = #npu.route<view>
 // CHECK-NOT: npu.pe.transpose{{.*}}op = "transpose"
-module attributes {nn.model_name = "ab-t", npu.target = #npu.target<"m">} {
+module attributes {nn.model_name = "ab-t", ashlar.target = #ashlar.target<"m">} {
 func.func @main(%a: tensor<32x64xf32> {nn.name = "a"}, %c: tensor<48x32xf32> {nn.name = "c"}) -> (tensor<48x32xf32> {nn.name = "y"}) {
   %w = nn.constant dense<0.5> : tensor<64x48xf32>
   %0 = nn.matmul %a, %w : (tensor<32x64xf32>, tensor<64x48xf32>) -> tensor<32x48xf32>
@@ -64,7 +64,7 @@ func.func @main(%a: tensor<32x64xf32> {nn.name = "a"}, %c: tensor<48x32xf32> {nn
 // CHECK-NOT: npu.pe.transpose{{.*}}op = "transpose"
 // CHECK-NOT: npu.dma.move
 // CHECK: return
-module attributes {nn.model_name = "constant", npu.target = #npu.target<"m">} {
+module attributes {nn.model_name = "constant", ashlar.target = #ashlar.target<"m">} {
 func.func @main(%a: tensor<32x64xf32> {nn.name = "a"}) -> (tensor<32x48xf32> {nn.name = "y"}) {
   %w = nn.constant dense<0.5> : tensor<48x64xf32>
   %0 = nn.transpose %w {perm = array<i64: 1, 0>} : (tensor<48x64xf32>) -> tensor<64x48xf32>
@@ -84,7 +84,7 @@ func.func @main(%a: tensor<32x64xf32> {nn.name = "a"}) -> (tensor<32x48xf32> {nn
 // CHECK-NEXT: npu.pe.transpose
 // CHECK-NEXT: npu.vec.pool
 // CHECK-NOT: npu.pe.transpose{{.*}}op = "transpose"
-module attributes {nn.model_name = "between-pools", npu.target = #npu.target<"m">} {
+module attributes {nn.model_name = "between-pools", ashlar.target = #ashlar.target<"m">} {
 func.func @main(%a: tensor<1x32x65xf32> {nn.name = "a"}) -> (tensor<1x64x31xf32> {nn.name = "y"}) {
   %0 = nn.max_pool %a {kernel = array<i64: 2>, strides = array<i64: 1>, pads = array<i64: 0, 0>, dilations = array<i64: 1>} : (tensor<1x32x65xf32>) -> tensor<1x32x64xf32>
   %1 = nn.transpose %0 {perm = array<i64: 0, 2, 1>} : (tensor<1x32x64xf32>) -> tensor<1x64x32xf32>

@@ -8,7 +8,7 @@
 // A transposed view has positions at two distances; pe.load has one.
 !x = !bfp.block<mantissa = 8, block = 8, range = 7, axis = 2>
 !w = !bfp.block<mantissa = 8, block = 8, range = 7, axis = 0>
-module attributes {npu.target = #npu.target<"small", xm_group = 4, sb = {partitions = 8, bytes_per_partition = 4096}, pe = {rows = 8, columns = 8}, act = {lanes = 8}>} {
+module attributes {ashlar.target = #ashlar.target<"small", xm_group = 4, sb = {partitions = 8, bytes_per_partition = 4096}, pe = {rows = 8, columns = 8}, act = {lanes = 8}>} {
 func.func @main(%arg0: tensor<2x3x8xf32>) -> tensor<3x2x16xf32> {
   %c = nn.constant dense<0.5> : tensor<8x16xf32>
   %w = bfp.encode %c weights : tensor<8x16xf32> -> tensor<8x16x!w>
@@ -25,7 +25,7 @@ func.func @main(%arg0: tensor<2x3x8xf32>) -> tensor<3x2x16xf32> {
 // The same view is fine where weights are stationary.
 !x = !bfp.block<mantissa = 8, block = 8, range = 7, axis = 2>
 !w = !bfp.block<mantissa = 8, block = 8, range = 7, axis = 0>
-module attributes {npu.target = #npu.target<"small", xm_group = 4, sb = {partitions = 8, bytes_per_partition = 4096}, pe = {rows = 8, columns = 8}, act = {lanes = 8}>} {
+module attributes {ashlar.target = #ashlar.target<"small", xm_group = 4, sb = {partitions = 8, bytes_per_partition = 4096}, pe = {rows = 8, columns = 8}, act = {lanes = 8}>} {
 func.func @main(%arg0: tensor<2x3x8xf32>) -> tensor<3x2x16xf32> {
   %c = nn.constant dense<0.5> : tensor<8x16xf32>
   %w = bfp.encode %c weights : tensor<8x16xf32> -> tensor<8x16x!w>
@@ -39,7 +39,7 @@ func.func @main(%arg0: tensor<2x3x8xf32>) -> tensor<3x2x16xf32> {
 // -----
 
 // Elements that move are no view.
-module attributes {npu.target = #npu.target<"small", xm_group = 4, sb = {partitions = 8, bytes_per_partition = 4096}, pe = {rows = 8, columns = 8}, act = {lanes = 8}>} {
+module attributes {ashlar.target = #ashlar.target<"small", xm_group = 4, sb = {partitions = 8, bytes_per_partition = 4096}, pe = {rows = 8, columns = 8}, act = {lanes = 8}>} {
 func.func @main(%arg0: tensor<4x8xf32>) -> tensor<8x4xf32> {
   %0 = npu.vec.map "copy"(%arg0) {layout = #npu.layout<axis = 1>, memory = #npu.memory<sb = 0>, alpha = 0.0 : f32, beta = 0.0 : f32} : (tensor<4x8xf32>) -> tensor<4x8xf32>
   // expected-error@+1 {{is marked as a view of its operand, whose elements lie otherwise}}
@@ -51,7 +51,7 @@ func.func @main(%arg0: tensor<4x8xf32>) -> tensor<8x4xf32> {
 // -----
 
 // One partition holds a scalar: repeating it across partitions is not a view.
-module attributes {npu.target = #npu.target<"small", xm_group = 4, sb = {partitions = 8, bytes_per_partition = 4096}, pe = {rows = 8, columns = 8}, act = {lanes = 8}>} {
+module attributes {ashlar.target = #ashlar.target<"small", xm_group = 4, sb = {partitions = 8, bytes_per_partition = 4096}, pe = {rows = 8, columns = 8}, act = {lanes = 8}>} {
 func.func @main(%arg0: tensor<4x8xf32>) -> tensor<4x8xf32> {
   %0 = npu.vec.reduce "sum"(%arg0) {layout = #npu.layout<axis = -1>, memory = #npu.memory<sb = 0>, axes = array<i64: 0, 1>, select_last = false} : (tensor<4x8xf32>) -> tensor<1x1xf32>
   // expected-error@+1 {{is marked as a view of its operand, whose elements lie otherwise}}
@@ -63,7 +63,7 @@ func.func @main(%arg0: tensor<4x8xf32>) -> tensor<4x8xf32> {
 // -----
 
 // Reduced elements lie in three nested runs: the vector unit has two.
-module attributes {npu.target = #npu.target<"small", xm_group = 4, sb = {partitions = 8, bytes_per_partition = 4096}, pe = {rows = 8, columns = 8}, act = {lanes = 8}>} {
+module attributes {ashlar.target = #ashlar.target<"small", xm_group = 4, sb = {partitions = 8, bytes_per_partition = 4096}, pe = {rows = 8, columns = 8}, act = {lanes = 8}>} {
 func.func @main(%arg0: tensor<4x3x5x8xf32>) -> tensor<8xf32> {
   %0 = npu.vec.map "copy"(%arg0) {layout = #npu.layout<axis = 3>, memory = #npu.memory<sb = 0>, alpha = 0.0 : f32, beta = 0.0 : f32} : (tensor<4x3x5x8xf32>) -> tensor<4x3x5x8xf32>
   %1 = npu.dma.move "transpose"(%0) {layout = #npu.layout<axis = 3>, memory = #npu.memory<sb = 0>, route = #npu.route<view>, patterns = [array<i64: 0, 4, 4, 5, 2, 1, 0, 1, 3, 1, 1, 1, 1, 4, 0, 1, 2, 1, 8, 3, 1, 3, 1, 0, 0, 0, 0, 0, 0, 0, 0>]} : (tensor<4x3x5x8xf32>) -> tensor<5x3x4x8xf32>
@@ -76,7 +76,7 @@ func.func @main(%arg0: tensor<4x3x5x8xf32>) -> tensor<8xf32> {
 // -----
 
 // A part of a concatenation begins in partition 4 of a channel tile.
-module attributes {npu.target = #npu.target<"small", xm_group = 4, sb = {partitions = 8, bytes_per_partition = 4096}, pe = {rows = 8, columns = 8}, act = {lanes = 8}>} {
+module attributes {ashlar.target = #ashlar.target<"small", xm_group = 4, sb = {partitions = 8, bytes_per_partition = 4096}, pe = {rows = 8, columns = 8}, act = {lanes = 8}>} {
 func.func @main(%arg0: tensor<1x4x2x2xf32>) -> tensor<1x8x2x2xf32> {
   // expected-error@+1 {{writes its result in place, but it is a part of a larger map and does not begin in partition 0}}
   %0 = npu.vec.map "relu"(%arg0) {layout = #npu.layout<axis = 1>, memory = #npu.memory<sb = 0, part = 4>, alpha = 0.0 : f32, beta = 0.0 : f32} : (tensor<1x4x2x2xf32>) -> tensor<1x4x2x2xf32>
@@ -87,7 +87,7 @@ func.func @main(%arg0: tensor<1x4x2x2xf32>) -> tensor<1x8x2x2xf32> {
 
 // -----
 
-module attributes {npu.target = #npu.target<"small", xm_group = 4, sb = {partitions = 8, bytes_per_partition = 4096}, pe = {rows = 8, columns = 8}, act = {lanes = 8}>} {
+module attributes {ashlar.target = #ashlar.target<"small", xm_group = 4, sb = {partitions = 8, bytes_per_partition = 4096}, pe = {rows = 8, columns = 8}, act = {lanes = 8}>} {
 func.func @main(%arg0: tensor<4x8xf32>) -> tensor<4x8xf32> {
   // expected-error@+1 {{has no 'layout'}}
   %0 = npu.vec.map "relu"(%arg0) {alpha = 0.0 : f32, beta = 0.0 : f32} : (tensor<4x8xf32>) -> tensor<4x8xf32>
@@ -101,7 +101,7 @@ func.func @main(%arg0: tensor<4x8xf32>) -> tensor<4x8xf32> {
 // drain leaves floats, and the vector unit encodes.
 !x = !bfp.block<mantissa = 8, block = 16, range = 7, axis = 1>
 !w = !bfp.block<mantissa = 8, block = 16, range = 7, axis = 0>
-module attributes {npu.target = #npu.target<"small", xm_group = 8, sb = {partitions = 24, bytes_per_partition = 4096}, pe = {rows = 24, columns = 16}, act = {lanes = 16}>} {
+module attributes {ashlar.target = #ashlar.target<"small", xm_group = 8, sb = {partitions = 24, bytes_per_partition = 4096}, pe = {rows = 24, columns = 16}, act = {lanes = 16}>} {
 func.func @main(%arg0: tensor<2x16xf32>) -> tensor<2x48xf32> {
   %c = nn.constant dense<0.5> : tensor<16x48xf32>
   %w = bfp.encode %c weights : tensor<16x48xf32> -> tensor<16x48x!w>
@@ -119,7 +119,7 @@ func.func @main(%arg0: tensor<2x16xf32>) -> tensor<2x48xf32> {
 !x = !bfp.block<mantissa = 8, block = 8, range = 7, axis = 2>
 !h = !bfp.block<mantissa = 8, block = 8, range = 7, axis = 3>
 !k = !bfp.block<mantissa = 8, block = 8, range = 7, axis = 2>
-module attributes {npu.target = #npu.target<"small", xm_group = 4, sb = {partitions = 16, bytes_per_partition = 4096}, pe = {rows = 16, columns = 16}, act = {lanes = 16}>} {
+module attributes {ashlar.target = #ashlar.target<"small", xm_group = 4, sb = {partitions = 16, bytes_per_partition = 4096}, pe = {rows = 16, columns = 16}, act = {lanes = 16}>} {
 func.func @main(%arg0: tensor<1x3x16xf32>, %arg1: tensor<1x2x8x5xf32>) -> tensor<1x2x3x5xf32> {
   %0 = npu.vec.map "copy"(%arg0) {layout = #npu.layout<axis = 2>, memory = #npu.memory<sb = 0>, alpha = 0.0 : f32, beta = 0.0 : f32} : (tensor<1x3x16xf32>) -> tensor<1x3x16x!x>
   %1 = npu.vec.map "copy"(%arg1) {layout = #npu.layout<axis = 2>, memory = #npu.memory<sb = 64>, alpha = 0.0 : f32, beta = 0.0 : f32} : (tensor<1x2x8x5xf32>) -> tensor<1x2x8x5x!k>
@@ -137,7 +137,7 @@ func.func @main(%arg0: tensor<1x3x16xf32>, %arg1: tensor<1x2x8x5xf32>) -> tensor
 !x = !bfp.block<mantissa = 8, block = 8, range = 7, axis = 2>
 !h = !bfp.block<mantissa = 8, block = 8, range = 7, axis = 3>
 !k = !bfp.block<mantissa = 8, block = 8, range = 7, axis = 2>
-module attributes {npu.target = #npu.target<"small", xm_group = 4, sb = {partitions = 16, bytes_per_partition = 4096}, pe = {rows = 16, columns = 16}, act = {lanes = 16}>} {
+module attributes {ashlar.target = #ashlar.target<"small", xm_group = 4, sb = {partitions = 16, bytes_per_partition = 4096}, pe = {rows = 16, columns = 16}, act = {lanes = 16}>} {
 func.func @main(%arg0: tensor<1x3x48xf32>, %arg1: tensor<1x2x24x5xf32>) -> tensor<1x2x3x5xf32> {
   %0 = npu.vec.map "copy"(%arg0) {layout = #npu.layout<axis = 2>, memory = #npu.memory<sb = 0>, alpha = 0.0 : f32, beta = 0.0 : f32} : (tensor<1x3x48xf32>) -> tensor<1x3x48x!x>
   %1 = npu.vec.map "copy"(%arg1) {layout = #npu.layout<axis = 2>, memory = #npu.memory<sb = 64>, alpha = 0.0 : f32, beta = 0.0 : f32} : (tensor<1x2x24x5xf32>) -> tensor<1x2x24x5x!k>
@@ -156,7 +156,7 @@ func.func @main(%arg0: tensor<1x3x48xf32>, %arg1: tensor<1x2x24x5xf32>) -> tenso
 !x = !bfp.block<mantissa = 8, block = 8, range = 7, axis = 2>
 !h = !bfp.block<mantissa = 8, block = 8, range = 7, axis = 3>
 !w = !bfp.block<mantissa = 8, block = 8, range = 7, axis = 0>
-module attributes {npu.target = #npu.target<"small", xm_group = 4, sb = {partitions = 16, bytes_per_partition = 4096}, pe = {rows = 16, columns = 16}, act = {lanes = 16}>} {
+module attributes {ashlar.target = #ashlar.target<"small", xm_group = 4, sb = {partitions = 16, bytes_per_partition = 4096}, pe = {rows = 16, columns = 16}, act = {lanes = 16}>} {
 func.func @main(%arg0: tensor<1x3x16xf32>) -> (tensor<1x3x5xf32>, tensor<1x3x2x5xf32>) {
   %c = nn.constant dense<0.5> : tensor<8x5xf32>
   %w = bfp.encode %c weights : tensor<8x5xf32> -> tensor<8x5x!w>

@@ -5,7 +5,7 @@
 //
 // RUN: ashlar-opt %s -ashlar-tile --split-input-file | FileCheck %s
 
-module attributes {npu.target = #npu.target<"small", xm_group = 4, sb = {partitions = 8, bytes_per_partition = 4096}, pe = {rows = 8, columns = 4}, act = {lanes = 4}>} {
+module attributes {ashlar.target = #ashlar.target<"small", xm_group = 4, sb = {partitions = 8, bytes_per_partition = 4096}, pe = {rows = 8, columns = 4}, act = {lanes = 4}>} {
 func.func @main(%x: tensor<8x40xf32> {nn.name = "x"}) -> (tensor<8x40xf32> {nn.name = "y"}) {
   %0 = npu.vec.map "relu"(%x) {layout = #npu.layout<axis = 0>, memory = #npu.memory<dram = "graph output">, tiling = #npu.tiling<tile = [8, 16], scratch = 256, slot = 128, slots = 2, ring = 512>, alpha = 0.0 : f32, beta = 0.0 : f32} : (tensor<8x40xf32>) -> tensor<8x40xf32>
   return %0 : tensor<8x40xf32>
@@ -34,7 +34,7 @@ func.func @main(%x: tensor<8x40xf32> {nn.name = "x"}) -> (tensor<8x40xf32> {nn.n
 // -----
 
 // A result in the state buffer has no buffer and no store.
-module attributes {npu.target = #npu.target<"small", xm_group = 4, sb = {partitions = 8, bytes_per_partition = 4096}, pe = {rows = 8, columns = 4}, act = {lanes = 4}>} {
+module attributes {ashlar.target = #ashlar.target<"small", xm_group = 4, sb = {partitions = 8, bytes_per_partition = 4096}, pe = {rows = 8, columns = 4}, act = {lanes = 4}>} {
 func.func @main(%x: tensor<8x32xf32> {nn.name = "x"}) -> (tensor<8x32xf32> {nn.name = "y"}) {
   %0 = npu.vec.map "relu"(%x) {layout = #npu.layout<axis = 0>, memory = #npu.memory<sb = 0>, tiling = #npu.tiling<tile = [8, 16], scratch = 256, slot = 64, slots = 2, ring = 512>, alpha = 0.0 : f32, beta = 0.0 : f32} : (tensor<8x32xf32>) -> tensor<8x32xf32>
   return %0 : tensor<8x32xf32>
@@ -54,7 +54,7 @@ func.func @main(%x: tensor<8x32xf32> {nn.name = "x"}) -> (tensor<8x32xf32> {nn.n
 
 // An operand with padding around it: the first and the last tile are clipped,
 // those between are a loop. Copies of a move lie wherever it reads them.
-module attributes {npu.target = #npu.target<"small", xm_group = 4, sb = {partitions = 8, bytes_per_partition = 4096}, pe = {rows = 8, columns = 4}, act = {lanes = 4}>} {
+module attributes {ashlar.target = #ashlar.target<"small", xm_group = 4, sb = {partitions = 8, bytes_per_partition = 4096}, pe = {rows = 8, columns = 4}, act = {lanes = 4}>} {
 func.func @main(%x: tensor<1x8x32xf32> {nn.name = "x"}) -> (tensor<1x8x32xf32> {nn.name = "y"}) {
   %0 = npu.vec.pool "max"(%x) {kernel = array<i64: 3>, strides = array<i64: 1>, pads = array<i64: 1, 1>, dilations = array<i64: 1>, count_include_pad = false, layout = #npu.layout<axis = 1>, memory = #npu.memory<dram = "graph output">, tiling = #npu.tiling<tile = [1, 8, 4], scratch = 256, slot = 128, slots = 2, ring = 512>} : (tensor<1x8x32xf32>) -> tensor<1x8x32xf32>
   return %0 : tensor<1x8x32xf32>

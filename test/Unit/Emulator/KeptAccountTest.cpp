@@ -13,22 +13,6 @@ using namespace ashlar;
 using namespace ashlar::test;
 using emulator::RunResult;
 
-/// A product.
-static const char *const product = R"(
-.machine name=fig3-4x4
-.node name=A
-.data at=0 hex=0102030405060708090a0b0c0d0e0f10
-.data at=16 hex=01000000000100000000010000000001
-.output name=y type=u8 shape=[16] at=64
-dma.copy srcMem=dram dstMem=sb n3=4 n4=4 srcStride3=4 srcStride4=1 dstStride3=65536 dstStride4=1
-dma.copy srcMem=dram srcBase=16 dstMem=sb dstBase=64 n3=4 n4=4 srcStride3=4 srcStride4=1 dstStride3=65536 dstStride4=1
-pe.load rows=4 cols=4 colStride=1 type=u8 mode=int
-pe.swap
-pe.matmul rows=4 cols=4 offset=64 type=u8 mode=int n2=4 stride2=1 psumStride2=1 hi0=1 hi1=1 hi2=4
-act.drain cols=4 n2=4 psumStride2=1 mode=int dstType=u8 dstOffset=128 dstStride2=1
-dma.copy srcMem=sb srcBase=128 dstMem=dram dstBase=64 n3=4 n4=4 srcStride3=65536 srcStride4=1 dstStride3=4 dstStride4=1
-)";
-
 /// Everything that an account holds.
 static std::vector<uint8_t> bytesOf(const RunResult &result) {
   emulator::Writer out;
@@ -37,7 +21,8 @@ static std::vector<uint8_t> bytesOf(const RunResult &result) {
 }
 
 static emulator::LoadedProgram loaded() {
-  container::Program text = assembleText(product, true);
+  container::Program text = assembleText(
+      transposition(std::string(".node name=A\n") + matrixData), true);
   text.nodeOfInstruction.assign(
       llvm::cantFail(isa::decodeAll(text.code)).size(), 0);
   auto program = emulator::load(std::move(text), emulator::Options());

@@ -46,6 +46,23 @@ container::Program test::assembleText(const std::string &text, bool inOrder) {
   return std::move(*program);
 }
 
+std::string test::transposition(const std::string &given,
+                                const std::string &between) {
+  return ".machine name=fig3-4x4\n" + given +
+         R"(.data at=16 hex=01000000000100000000010000000001
+.output name=y type=u8 shape=[16] at=64
+dma.copy srcMem=dram dstMem=sb n3=4 n4=4 srcStride3=4 srcStride4=1 dstStride3=65536 dstStride4=1
+dma.copy srcMem=dram srcBase=16 dstMem=sb dstBase=64 n3=4 n4=4 srcStride3=4 srcStride4=1 dstStride3=65536 dstStride4=1
+pe.load rows=4 cols=4 colStride=1 type=u8 mode=int
+pe.swap
+pe.matmul rows=4 cols=4 offset=64 type=u8 mode=int n2=4 stride2=1 psumStride2=1 hi0=1 hi1=1 hi2=4
+act.drain cols=4 n2=4 psumStride2=1 mode=int dstType=u8 dstOffset=128 dstStride2=1
+)" + between +
+         R"(
+dma.copy srcMem=sb srcBase=128 dstMem=dram dstBase=64 n3=4 n4=4 srcStride3=65536 srcStride4=1 dstStride3=4 dstStride4=1
+)";
+}
+
 emulator::RunResult test::runText(const std::string &text,
                                   const emulator::Options &options) {
   llvm::Expected<emulator::LoadedProgram> loaded =

@@ -27,6 +27,16 @@ std::vector<uint64_t> serialise(llvm::ArrayRef<isa::Instruction> code);
 /// Assembles a program text; the instructions are serialised if asked.
 container::Program assembleText(const std::string &text, bool inOrder);
 
+/// The matrix of transposition(): the bytes 1 to 16.
+inline constexpr char matrixData[] =
+    ".data at=0 hex=0102030405060708090a0b0c0d0e0f10\n";
+
+/// A product with the identity that transposes a matrix of 4 x 4 bytes, on the
+/// machine fig3-4x4. \p given says where the matrix comes from, \p between is
+/// executed in front of the last copy.
+std::string transposition(const std::string &given = matrixData,
+                          const std::string &between = "");
+
 /// Runs a serialised text without inputs and returns the result; a failure of
 /// the test if anything goes wrong.
 emulator::RunResult runText(const std::string &text,

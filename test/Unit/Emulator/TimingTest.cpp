@@ -34,20 +34,7 @@ static uint64_t stall(const RunResult &result, unsigned queue,
 }
 
 TEST(Timing, IdentityTranspositionTakesSevenWaves) {
-  RunResult result = runText(R"(
-.machine name=fig3-4x4
-.data at=0 hex=0102030405060708090a0b0c0d0e0f10
-.data at=16 hex=01000000000100000000010000000001
-.output name=y type=u8 shape=[16] at=64
-dma.copy srcMem=dram dstMem=sb n3=4 n4=4 srcStride3=4 srcStride4=1 dstStride3=65536 dstStride4=1
-dma.copy srcMem=dram srcBase=16 dstMem=sb dstBase=64 n3=4 n4=4 srcStride3=4 srcStride4=1 dstStride3=65536 dstStride4=1
-pe.load rows=4 cols=4 colStride=1 type=u8 mode=int
-pe.swap
-pe.matmul rows=4 cols=4 offset=64 type=u8 mode=int n2=4 stride2=1 psumStride2=1 hi0=1 hi1=1 hi2=4
-act.drain cols=4 n2=4 psumStride2=1 mode=int dstType=u8 dstOffset=128 dstStride2=1
-dma.copy srcMem=sb srcBase=128 dstMem=dram dstBase=64 n3=4 n4=4 srcStride3=65536 srcStride4=1 dstStride3=4 dstStride4=1
-)",
-                             timed());
+  RunResult result = runText(transposition(), timed());
   EXPECT_EQ(values(result), (std::vector<double>{1, 5, 9, 13, 2, 6, 10, 14, 3,
                                                  7, 11, 15, 4, 8, 12, 16}));
   // Cell (r, c) is written in wave r + c + 1; the array's own skew of its four

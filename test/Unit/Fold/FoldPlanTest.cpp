@@ -12,6 +12,7 @@
 #include <numeric>
 
 using namespace ashlar::nn;
+using ashlar::test::machineWith;
 
 namespace {
 
@@ -217,28 +218,29 @@ TEST(StrideFold, WorkedTable) {
 }
 
 TEST(LaneFold, MostLanesThatHoldTheChannels) {
-  FoldMachine a1;
+  const MachineView a1 = machineWith();
   EXPECT_EQ(lanesFor(3, 112, a1), 16);
   EXPECT_EQ(lanesFor(8, 112, a1), 16);
   EXPECT_EQ(lanesFor(9, 112, a1), 8);
   EXPECT_EQ(lanesFor(64, 112, a1), 2);
   EXPECT_EQ(lanesFor(65, 112, a1), 1);
   EXPECT_EQ(lanesFor(3, 5, a1), 4) << "no more lanes than results of a row";
-  a1.laneUnit = 0;
-  EXPECT_EQ(lanesFor(3, 112, a1), 1) << "an array without row groups";
+  const MachineView whole = machineWith(
+      [](auto &machine) { machine.pe.rowGroupGranularity = machine.pe.rows; });
+  EXPECT_EQ(lanesFor(3, 112, whole), 1) << "an array without row groups";
 }
 
 /// ResNet's stem: <= 23,500 array cycles, >= 60 % of the multipliers useful.
 TEST(FoldCosts, StemOfResNet) {
   const FoldConv conv = ashlar::test::stem(224, 7, 3, 64);
-  auto plans = foldAlternatives(conv, FoldMachine(), /*lanes=*/true);
+  auto plans = foldAlternatives(conv, machineWith(), /*lanes=*/true);
   ASSERT_EQ(plans.size(), 4u);
   EXPECT_EQ(plans[0].array, 614656) << "unfolded";
   const FoldAlternative &fold = plans[1];
   EXPECT_EQ(name(fold), "stride-fold");
   EXPECT_EQ(fold.array, 21952);
   EXPECT_EQ(fold.copiedBytes, 0) << "form B is a view of the input";
-  FoldUtilisation use = utilisation(conv, fold, FoldMachine());
+  FoldUtilisation use = utilisation(conv, fold, machineWith());
   EXPECT_GE(use.tap * use.lane * use.width * use.channel, 0.60);
   EXPECT_NEAR(use.tap * use.lane * use.width * use.channel, 14406.0 / 21952,
               1e-3);
@@ -250,7 +252,7 @@ TEST(FoldCosts, StemOfResNet) {
 TEST(FoldCosts, MapStaysWhereOnlyResultsMustLeave) {
   FoldConv conv = ashlar::test::stem(640, 6, 2, 16);
   conv.inputInDram = false; // from there windows are loaded
-  auto plans = foldAlternatives(conv, FoldMachine(), /*lanes=*/true);
+  auto plans = foldAlternatives(conv, machineWith(), /*lanes=*/true);
   ASSERT_EQ(plans.size(), 4u);
   const FoldAlternative &rows = plans[2];
   EXPECT_EQ(name(rows), "rows-and-stride-fold");
@@ -265,7 +267,7 @@ TEST(FoldCosts, MapStaysWhereOnlyResultsMustLeave) {
 /// With W stride 1 there is nothing to fold: dilated taps are not spread.
 TEST(FoldCosts, StrideOneKeepsTheKernel) {
   FoldConv conv = row(64, 3, 1, 4, 4, 4);
-  auto plans = foldAlternatives(conv, FoldMachine(), /*lanes=*/true);
+  auto plans = foldAlternatives(conv, machineWith(), /*lanes=*/true);
   ASSERT_GE(plans.size(), 2u);
   EXPECT_EQ(name(plans[1]), "lane-fold");
   EXPECT_EQ(plans[1].taps, 3);
@@ -284,24 +286,24 @@ const FoldAlternative &named(llvm::ArrayRef<FoldAlternative> plans,
 TEST(FoldCosts, GathersCountRunsAndPorts) {
   FoldConv conv = ashlar::test::stem(224, 7, 3, 64);
   conv.inputInDram = false; // from there windows are loaded
-  FoldMachine machine;
+  ashlar::machine::Description machine;
   auto copyOf = [&] {
-    auto plans = foldAlternatives(conv, machine, /*lanes=*/true);
+    auto plans = foldAlternatives(conv, MachineView(machine), /*lanes=*/true);
     return named(plans, "rows-and-stride-fold").copy;
   };
   const int64_t bytes = copyOf();
   // Three channels of a staged row lie in three partitions. Read in runs of 16
   // bytes, they are served at the rate of the queues.
-  machine.banks = 8;
-  machine.ports = 2;
+  machine.sb.banks = 8;
+  machine.sb.ports = 2;
   EXPECT_GE(copyOf(), bytes);
   // Ports that give one element each serve the three partitions more slowly.
-  machine.portBytes = 4;
+  machine.sb.portBytes = 4;
   EXPECT_GT(copyOf(), bytes);
   // Three queues form 4 runs each: 42 rows of the array take 112 x 114
   // elements.
-  machine.banks = 0;
-  machine.copyRuns = 4;
+  machine.sb.banks = 0;
+  machine.dma.runsPerCycle = 4;
   const int64_t elements = int64_t(42) * 112 * 114;
   EXPECT_GE(copyOf(), elements / 12);
   EXPECT_LE(copyOf(), elements / 12 + elements / 120);
@@ -311,8 +313,8 @@ TEST(FoldCosts, GathersCountRunsAndPorts) {
 /// element.
 TEST(FoldCosts, LoadsClearOpenLanes) {
   const FoldConv conv = ashlar::test::stem(299, 3, 0, 32);
-  FoldMachine machine;
-  machine.copyRuns = 4;
+  const MachineView machine =
+      machineWith([](auto &own) { own.dma.runsPerCycle = 4; });
   auto plans = foldAlternatives(conv, machine, /*lanes=*/true);
   const FoldAlternative &fold = named(plans, "stride-fold");
   ASSERT_EQ(fold.lanes, 16);
@@ -324,8 +326,8 @@ TEST(FoldCosts, LoadsClearOpenLanes) {
 /// more, if two bands have room beside the map.
 TEST(FoldCosts, WindowsAreLoadedOnce) {
   const FoldConv conv = ashlar::test::stem(224, 3, 1, 24);
-  FoldMachine machine;
-  machine.copyRuns = 4;
+  MachineView machine =
+      machineWith([](auto &own) { own.dma.runsPerCycle = 4; });
   auto plans = foldAlternatives(conv, machine, /*lanes=*/true);
   const FoldAlternative &loaded = named(plans, "rows-and-stride-fold");
   EXPECT_EQ(loaded.tiles, 0);
@@ -334,7 +336,10 @@ TEST(FoldCosts, WindowsAreLoadedOnce) {
   EXPECT_LE(loaded.read, elements / 12 + elements / 36);
   EXPECT_EQ(loaded.copiedBytes, int64_t(6) * 112 * loaded.fold.width * 4);
   // The map takes 3,136 bytes or more of a partition, a row of floats 112.
-  machine.partitionBytes = 3648;
+  machine = machineWith([](auto &own) {
+    own.dma.runsPerCycle = 4;
+    own.sb.bytesPerPartition = 3648;
+  });
   plans = foldAlternatives(conv, machine, /*lanes=*/true);
   EXPECT_GT(named(plans, "rows-and-stride-fold").tiles, 0);
 }
@@ -362,8 +367,8 @@ TEST(FoldCosts, BandsThatShare) {
 /// Few write ports of PSUM take the gain of many lanes.
 TEST(FoldCosts, WritePortsBoundLanes) {
   const FoldConv conv = ashlar::test::stem(224, 7, 3, 64);
-  FoldMachine machine;
-  machine.writePorts = 4;
+  const MachineView machine =
+      machineWith([](auto &own) { own.psum.writePorts = 4; });
   auto plans = foldAlternatives(conv, machine, /*lanes=*/true);
   // 112 rows of 112 results and 28 taps, 4 a cycle.
   EXPECT_EQ(named(plans, "stride-fold").array, 112 * 112 / 4 * 28);

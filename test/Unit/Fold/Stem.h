@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// First layers that the tests of the width folds share.
+// First layers and machines that the tests of the width folds share.
 
 #ifndef ASHLAR_TEST_FOLD_STEM_H
 #define ASHLAR_TEST_FOLD_STEM_H
@@ -24,6 +24,17 @@ inline nn::FoldConv stem(int64_t size, int64_t kernel, int64_t pad,
   const int64_t output = (size + 2 * pad - kernel) / 2 + 1;
   conv.output = {output, output};
   return conv;
+}
+
+/// What folds see of the machine without prices and without a sparse cluster,
+/// after \p change.
+inline nn::MachineView
+machineWith(llvm::function_ref<void(machine::Description &)> change =
+                [](machine::Description &) {}) {
+  machine::Description machine;
+  machine.sparse.tcus = 0;
+  change(machine);
+  return nn::MachineView(machine);
 }
 
 } // namespace ashlar::test

@@ -72,7 +72,7 @@ TEST(WidthFoldClaim, 03_TheSourcesFormAddsZerosAtTheEnd) {
 TEST(WidthFoldClaim, 07_ChannelsTimesStrideAreAlignedToARowGroup) {
   // 3 channels of stride 2: 6 rows in groups of 8, 16 results a step.
   const FoldConv conv = test::stem(224, 7, 3, 64);
-  const FoldMachine machine;
+  const MachineView machine = test::machineWith();
   for (const FoldAlternative &plan : foldAlternatives(conv, machine, true))
     if (plan.kind == FoldKind::Width) {
       EXPECT_EQ(plan.channels, 6);
@@ -92,9 +92,10 @@ TEST(WidthFoldGolden, Figure13) {
 
 /// Table 1: PCi and the pixels of a row of 64 bytes.
 TEST(WidthFoldGolden, Table1) {
-  FoldMachine machine;
-  machine.rows = 64;
-  machine.laneUnit = 4;
+  const MachineView machine = test::machineWith([](auto &own) {
+    own.pe.rows = 64;
+    own.pe.rowGroupGranularity = own.xmGroup = 4;
+  });
   const std::pair<int64_t, int64_t> table[] = {
       {4, 16}, {8, 8}, {16, 4}, {32, 2}, {64, 1}};
   for (auto [pitch, lanes] : table)

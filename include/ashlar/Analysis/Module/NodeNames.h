@@ -20,12 +20,12 @@ llvm::SmallVector<std::string> getNodeNames(mlir::Location location);
 /// The first name in `location`; empty if there is none.
 std::string getNodeName(mlir::Location location);
 
-/// Marks the result of `op` as the result of its ONNX node with reordered
-/// elements, or without a part that the operations that read it add; they
-/// expect that.
-void markReordered(mlir::Operation *op);
-/// True if a location, or one that it was fused from, is so marked.
-bool isReordered(mlir::Location location);
+/// Marks the result of `op` as an altered result of its ONNX node: its elements
+/// are in another order, or lack a part that the operations that read it add;
+/// these expect that.
+void markAltered(mlir::Operation *op);
+/// True if a location, or one that it was fused from, has this mark.
+bool isAltered(mlir::Location location);
 
 } // namespace ashlar::analysis
 

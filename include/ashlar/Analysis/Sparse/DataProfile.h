@@ -48,10 +48,10 @@ struct DataProfile {
 /// Profiles by name of the planned tensor.
 using DataProfiles = llvm::StringMap<DataProfile>;
 
-/// Profiles as JSON text, and back. Text that is not a profile is an error of
-/// class Malformed.
-std::string toJson(const DataProfiles &profiles);
-llvm::Expected<DataProfiles> parseProfiles(llvm::StringRef text);
+/// Profiles as the module attribute npu.profile, and back; null without any.
+mlir::DictionaryAttr toAttr(mlir::MLIRContext *context,
+                            const DataProfiles &profiles);
+DataProfiles profilesOf(mlir::DictionaryAttr attr);
 
 /// The profile of `map`, an operand of an npu operation: the measured one, or
 /// an estimate from its producers. The estimate assumes that a relu zeroes half

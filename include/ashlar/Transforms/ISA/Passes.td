@@ -17,7 +17,7 @@ def InsertSemaphores : Pass<"ashlar-isa-insert-semaphores", "::mlir::ModuleOp"> 
     Waits that follow from earlier ones are omitted. Sets `semaphores` of the
     program.
 
-    The machine is read from the module attribute `npu.target`.
+    The machine is read from the module attribute `ashlar.target`.
   }];
   let dependentDialects = ["::ashlar::isadialect::ISADialect"];
   let statistics = [
@@ -48,7 +48,7 @@ def Schedule : Pass<"ashlar-isa-schedule", "::mlir::ModuleOp"> {
     tensor is complete and unchanged. A program that has semaphores stays as it
     is.
 
-    The machine is read from the module attribute `npu.target`.
+    The machine is read from the module attribute `ashlar.target`.
   }];
   let options = [
     Option<"mode", "mode", "std::string", "\"list\"",
@@ -73,7 +73,7 @@ def ChooseDrainOrder : Pass<"ashlar-isa-choose-drain-order", "::mlir::ModuleOp">
     that writes what its stream still reads, or whose wait is not the one
     directly before it.
 
-    The machine is read from the module attribute `npu.target`.
+    The machine is read from the module attribute `ashlar.target`.
   }];
   let dependentDialects = ["::ashlar::isadialect::ISADialect"];
   let statistics = [
@@ -95,7 +95,7 @@ def OrderByStart : Pass<"ashlar-isa-order", "::mlir::ModuleOp"> {
     and each semaphore its signals and waits. `isa.planned` stands where its
     tensor is complete and unchanged.
 
-    The machine is read from the module attribute `npu.target`.
+    The machine is read from the module attribute `ashlar.target`.
   }];
   let dependentDialects = ["::ashlar::isadialect::ISADialect"];
   let statistics = [

@@ -47,63 +47,19 @@ def FoldWidth : NNPass<"ashlar-nn-fold-width"> {
 
     The attribute `ashlar.decision` of the convolution records the choice, the
     reason with the useful share of the array by cause, and the cycles of all
-    alternatives.
+    alternatives. The machine is read from the module attribute `ashlar.target`.
   }];
   let options = [
     Option<"mode", "mode", "std::string", "\"auto\"",
            "auto, off (no stride fold and no lanes), stride, lane or both">,
     Option<"only", "only", "std::string", "\"\"",
            "name of the alternative to take wherever it exists">,
-    Option<"rows", "rows", "int64_t", "128", "rows of the multiplier array">,
-    Option<"columns", "columns", "int64_t", "64",
-           "columns of the multiplier array">,
-    Option<"passes", "passes", "int64_t", "1",
-           "passes in which the array takes all digits of a product">,
-    Option<"laneUnit", "lane-unit", "int64_t", "8",
-           "row groups are multiples of this; 0: there are none">,
-    Option<"partitions", "partitions", "int64_t", "128",
-           "partitions of the state buffer">,
-    Option<"partitionBytes", "partition-bytes", "int64_t", "65536",
-           "bytes of one partition">,
-    Option<"copyBytes", "copy-bytes", "int64_t", "128",
-           "bytes per cycle of a copy inside the chip">,
-    Option<"dramBytes", "dram-bytes", "int64_t", "64",
-           "bytes per cycle of DRAM">,
-    Option<"dramPercent", "dram-percent", "int64_t", "100",
-           "percent of these that DRAM reaches">,
-    Option<"copyQueues", "copy-queues", "int64_t", "3",
-           "queues that copy at the same time">,
-    Option<"copyRuns", "copy-runs", "int64_t", "0",
-           "contiguous runs that each forms per cycle, 0: unlimited">,
-    Option<"copySetup", "copy-setup", "int64_t", "0",
-           "cycles of a copy before its first byte">,
-    Option<"copyLatency", "copy-latency", "int64_t", "0",
-           "cycles from the last byte of a copy inside the chip to its "
-           "completion">,
-    Option<"banks", "banks", "int64_t", "0",
-           "banks of a partition, 0: accesses never conflict">,
-    Option<"ports", "ports", "int64_t", "1",
-           "accesses that a bank takes per cycle">,
-    Option<"portBytes", "port-bytes", "int64_t", "16", "bytes of an access">,
-    Option<"burstBytes", "burst-bytes", "int64_t", "64",
-           "bytes of a DRAM burst">,
-    Option<"latency", "latency", "int64_t", "456",
-           "cycles of latencies between DRAM and the result">,
-    Option<"dramLatency", "dram-latency", "int64_t", "200",
-           "of these, cycles from a request to DRAM to its first byte">,
-    Option<"encodeCycles", "encode-cycles", "int64_t", "2",
-           "cycles in which the vector unit encodes a position of all "
-           "partitions">,
-    Option<"drainCycles", "drain-cycles", "int64_t", "1",
-           "cycles in which a position of all columns is drained">,
-    Option<"writePorts", "write-ports", "int64_t", "0",
-           "row groups that PSUM takes in a cycle; 0: all">,
-    Option<"bankEntries", "bank-entries", "int64_t", "512",
-           "PSUM entries of a column and bank">,
-    Option<"psumEntries", "psum-entries", "int64_t", "1024",
-           "PSUM entries of a column that fill together">,
-    Option<"clusterMultipliers", "cluster-multipliers", "int64_t", "0",
-           "multipliers of the sparse cluster; 0: there is none">
+    Option<"activationBits", "activation-bits", "int64_t", "8",
+           "bits of the mantissas of activations, sign included">,
+    Option<"weightBits", "weight-bits", "int64_t", "8",
+           "bits of the mantissas of weights, sign included">,
+    Option<"useCluster", "use-cluster", "bool", "true",
+           "the sparse cluster, if there is one, may run convolutions">
   ];
   let statistics = [
     Statistic<"numFolded", "folded", "convolutions folded">
@@ -122,21 +78,18 @@ def OrderChannels : NNPass<"ashlar-nn-order-channels"> {
     - channels whose weights are all zero come after the others;
     - channels that no reader needs come last.
 
-    The new order is kept if it increases the number of all-zero tiles of `rows`
-    inputs and `columns` outputs. The array skips these tiles, and the sparse
+    The new order is kept if it increases the number of all-zero tiles of the
+    array: as many inputs as it has rows, as many outputs as it has columns. The
+    array skips these tiles, and the sparse
     cluster skips whole blocks of channels.
 
     A channel without weights and bias stays zero through relu and pooling, so
     the readers' weights for it become zero too. A feature map that a grouped
     convolution, a graph output, an addition or a concatenation reads keeps its
     order, because these fix it.
+
+    The machine is read from the module attribute `ashlar.target`.
   }];
-  let options = [
-    Option<"rows", "rows", "int64_t", "128",
-           "rows of the multiplier array">,
-    Option<"columns", "columns", "int64_t", "64",
-           "columns of the multiplier array">
-  ];
   let statistics = [
     Statistic<"numOrdered", "ordered", "maps with another order of channels">,
     Statistic<"numCleared", "cleared", "input channels without effect">

@@ -46,13 +46,12 @@ def LowerConvTranspose : NNPass<"ashlar-nn-lower-conv-transpose"> {
 
     Padding that conv cannot express (negative padding) becomes an nn.pad as
     well. Weights need not be constant; for constant ones, fold-constants
-    removes the data movement.
+    removes the data movement. The machine is read from the module attribute
+    `ashlar.target`.
   }];
   let options = [
-    Option<"partitions", "partitions", "int64_t", "128",
-           "partitions of the state buffer">,
-    Option<"partitionBytes", "partition-bytes", "int64_t", "65536",
-           "bytes of one partition of the state buffer">
+    Option<"interleave", "interleave", "bool", "true",
+           "results may consist of phases that products interleave">
   ];
   let statistics = [
     Statistic<"lowered", "lowered", "transposed convolutions lowered">
@@ -94,11 +93,9 @@ def LowerComposites : NNPass<"ashlar-nn-lower-composites"> {
       several;
     - softmax and log_softmax over more than a quarter of a partition are split
       into the formulas of docs/Numerics.md 9.
+
+    The machine is read from the module attribute `ashlar.target`.
   }];
-  let options = [
-    Option<"partitionBytes", "partition-bytes", "int64_t", "65536",
-           "bytes of one partition of the state buffer">
-  ];
 }
 
 def ComposeNormalisations : NNPass<"ashlar-nn-compose-normalisations"> {
@@ -133,11 +130,11 @@ def SplitWindows : NNPass<"ashlar-nn-split-windows"> {
     per run, and once more for the weights.
 
     In the fold phase, windows whose elements take more than half a partition
-    are split in the same way.
+    of the machine (module attribute `ashlar.target`) are split in the same way.
   }];
   let options = [
-    Option<"partitionBytes", "partition-bytes", "int64_t", "0",
-           "bytes of one partition of the state buffer; 0: any window fits">
+    Option<"forPartition", "for-partition", "bool", "false",
+           "also split windows that half a partition has no room for">
   ];
   let statistics = [
     Statistic<"numSplit", "split", "pools that were split">

@@ -63,21 +63,14 @@ def SplitShuffles : NNPass<"ashlar-nn-split-shuffles"> {
     into the interleave directly, so no element is moved.
 
     Done if the state buffer can hold the result, and if the copies would take
-    longer than what the array loses: fewer channels fill its `columns` less
-    well, for all `passes` over a product.
+    longer than what the array loses: fewer channels fill its columns less well,
+    in all passes over the digits of a product. The machine is read from the module attribute `ashlar.target`.
   }];
   let options = [
-    Option<"rows", "rows", "int64_t", "128",
-           "rows of the multiplier array">,
-    Option<"columns", "columns", "int64_t", "64",
-           "columns of the multiplier array">,
-    Option<"passes", "passes", "int64_t", "1",
-           "passes in which the array takes all digits of a product">,
-    Option<"queues", "queues", "int64_t", "3", "queues that copy">,
-    Option<"partitions", "partitions", "int64_t", "128",
-           "partitions of the state buffer">,
-    Option<"partitionBytes", "partition-bytes", "int64_t", "65536",
-           "bytes of one partition of the state buffer">
+    Option<"activationBits", "activation-bits", "int64_t", "8",
+           "bits of the mantissas of activations, sign included">,
+    Option<"weightBits", "weight-bits", "int64_t", "8",
+           "bits of the mantissas of weights, sign included">
   ];
   let statistics = [
     Statistic<"split", "split", "shuffles that became interleaves">
@@ -138,28 +131,8 @@ def BandChains : NNPass<"ashlar-nn-band-chains"> {
 
     The number of rows in a band is the one with the fewest predicted cycles:
     short bands overlap better, long ones fill partitions better. The decision
-    is an attribute of the concat.
+    is an attribute of the concat. The machine is read from the module attribute `ashlar.target`.
   }];
-  let options = [
-    Option<"partitions", "partitions", "int64_t", "128",
-           "partitions of the state buffer">,
-    Option<"partitionBytes", "partition-bytes", "int64_t", "65536",
-           "bytes of one partition of the state buffer">,
-    Option<"copyBytes", "copy-bytes", "int64_t", "128",
-           "bytes per cycle of copies inside the chip">,
-    Option<"copyQueues", "copy-queues", "int64_t", "3",
-           "queues that copy at the same time">,
-    Option<"copyRuns", "copy-runs", "int64_t", "0",
-           "runs that a queue forms per cycle; 0: any number">,
-    Option<"dramBytes", "dram-bytes", "int64_t", "64",
-           "bytes per cycle of DRAM">,
-    Option<"dramPercent", "dram-percent", "int64_t", "100",
-           "percent of them that DRAM reaches">,
-    Option<"handOver", "hand-over", "int64_t", "592",
-           "cycles until what a stage makes reaches the next one">,
-    Option<"vectorLatency", "vector-latency", "int64_t", "32",
-           "the same where both are on the vector unit">
-  ];
   let statistics = [
     Statistic<"numChains", "chains", "chains computed in bands">
   ];

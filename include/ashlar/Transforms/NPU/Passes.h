@@ -20,8 +20,8 @@ namespace ashlar::npu {
 /// Module attribute: why the sparse cluster is not used although the options
 /// allow it.
 inline constexpr llvm::StringLiteral kDenseReasonAttr = "npu.dense_reason";
-/// Module attribute with the measured densities of feature maps as JSON text
-/// (analysis::DataProfiles).
+/// Module attribute: the measured densities of feature maps, a dictionary of
+/// ProfileAttr by name of the planned tensor (analysis::DataProfiles).
 inline constexpr llvm::StringLiteral kProfileAttr = "npu.profile";
 
 /// Decision of choose-stationary: choice, reason, alternatives with cycles.
@@ -74,10 +74,6 @@ inline constexpr llvm::StringLiteral kMapDecisionAttr = "ashlar.decision.map";
 /// Decision of choose-cluster on a convolution.
 inline constexpr llvm::StringLiteral kSparseDecisionAttr =
     "ashlar.decision.sparse";
-
-/// The machine a module is compiled for; emits an error on the module if
-/// npu.target is missing.
-mlir::FailureOr<machine::Description> machineOf(mlir::ModuleOp module);
 
 /// True if the result of `op` may be lane-folded: the operation can write it
 /// so, and every reader can read it.

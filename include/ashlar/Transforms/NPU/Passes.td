@@ -35,7 +35,7 @@ def ChoosePatterns : Pass<"ashlar-npu-choose-patterns", "::mlir::ModuleOp"> {
     a machine without the pattern. The decision has the cycles of both
     alternatives and the number of tiles with the pattern.
 
-    The machine is read from the module attribute `npu.target`.
+    The machine is read from the module attribute `ashlar.target`.
   }];
   let options = [
     Option<"mode", "mode", "std::string", "\"auto\"",
@@ -70,12 +70,12 @@ def ChooseCluster : Pass<"ashlar-npu-choose-cluster", "::mlir::ModuleOp"> {
 
     **Scatter mode** skips zeros of the data as well (docs/SparseTiles.md 6).
     Its cycles follow from the density of the input, which is measured on
-    samples (module attribute `npu.profile`, JSON text) or derived from the
+    samples (module attribute `npu.profile`) or derived from the
     producers. If positions are measured, `algorithm` cuts tiles of equal work;
     with `cut-time` runtime, the machine cuts them by its own counts. The rules
     majority and threshold use the density of the input instead of cycles.
 
-    The machine is read from the module attribute `npu.target`.
+    The machine is read from the module attribute `ashlar.target`.
   }];
   let options = [
     Option<"mode", "mode", "std::string", /*default=*/"\"auto\"",
@@ -187,7 +187,7 @@ def ChooseStationary : Pass<"ashlar-npu-choose-stationary", "::mlir::ModuleOp"> 
     as many result positions as partitions can be transposed. The decision has
     the cycles of both alternatives.
 
-    The machine is read from the module attribute `npu.target`.
+    The machine is read from the module attribute `ashlar.target`.
   }];
   let statistics = [
     Statistic<"numActivations", "activations", "products whose weights move">,
@@ -207,7 +207,7 @@ def ChooseFunctionEngine
     change engines, so no bit changes. The decision has the cycles of both
     alternatives.
 
-    The machine is read from the module attribute `npu.target`.
+    The machine is read from the module attribute `ashlar.target`.
   }];
   let statistics = [
     Statistic<"numMoved", "moved", "functions that left their drains">
@@ -242,7 +242,7 @@ def ClassifyTransposes
 
     The attribute `ashlar.decision.transpose` has the choice, its reason and the
     predicted cycles of every alternative. The machine is read from the module
-    attribute `npu.target`.
+    attribute `ashlar.target`.
   }];
   let options = [
     Option<"mode", "mode", "std::string", /*default=*/"\"auto\"",
@@ -283,7 +283,7 @@ def FoldLanes : Pass<"ashlar-npu-fold-lanes", "::mlir::ModuleOp"> {
     `tolerance` channels. Each reader's decision has the cycles of every
     alternative.
 
-    The machine is read from the module attribute `npu.target`.
+    The machine is read from the module attribute `ashlar.target`.
   }];
   let options = [
     Option<"policy", "policy", "std::string", /*default=*/"\"cycles\"",
@@ -321,7 +321,7 @@ def PackRows : Pass<"ashlar-npu-pack-rows", "::mlir::ModuleOp"> {
     ("columns", or "compared" if whole programs were), or keeps to one row
     ("off").
 
-    The machine is read from the module attribute `npu.target`.
+    The machine is read from the module attribute `ashlar.target`.
   }];
   let statistics = [
     Statistic<"numPacked", "packed", "convolutions with several rows in a step">,
@@ -347,7 +347,7 @@ def PoolInDrain : Pass<"ashlar-npu-pool-in-drain", "::mlir::ModuleOp"> {
     sums of one row of results exceed half of PSUM; if the drain cannot form the
     blocks of both; if windows are further apart than they are high.
 
-    The machine is read from the module attribute `npu.target`.
+    The machine is read from the module attribute `ashlar.target`.
   }];
   let options = [
     Option<"mode", "mode", "std::string", /*default=*/"\"auto\"",
@@ -372,7 +372,7 @@ def ReadWindows : Pass<"ashlar-npu-read-windows", "::mlir::ModuleOp"> {
 
     The alternative with fewer predicted cycles of copies is taken.
 
-    The machine is read from the module attribute `npu.target`.
+    The machine is read from the module attribute `ashlar.target`.
   }];
   let statistics = [
     Statistic<"numInPlace", "in-place", "movements that read windows in place">];
@@ -404,7 +404,7 @@ def SpreadMaps : Pass<"ashlar-npu-spread-maps", "::mlir::ModuleOp"> {
     less than DRAM. It might have fitted anyway, or have been processed in
     tiles, so the compiler times the network with and without `keep-large`.
 
-    The machine is read from the module attribute `npu.target`.
+    The machine is read from the module attribute `ashlar.target`.
   }];
   let options = [
     Option<"keepLarge", "keep-large", "bool", /*default=*/"true",
@@ -444,7 +444,7 @@ def PlanMemory : Pass<"ashlar-npu-plan-memory", "::mlir::ModuleOp"> {
     With the unit attribute `npu.banks_apart` on the module, results are placed
     in other banks of the state buffer than their operands, where there is room.
 
-    The machine is read from the module attribute `npu.target`.
+    The machine is read from the module attribute `ashlar.target`.
   }];
   let statistics = [
     Statistic<"numResident", "resident", "tensors kept in the state buffer">,
@@ -459,7 +459,7 @@ def VerifyFormats : Pass<"ashlar-npu-verify-formats", "::mlir::ModuleOp"> {
     to be multiples of `xm_group`. Blocks that span an axis or a tensor always
     fit.
 
-    The machine is read from the module attribute `npu.target`.
+    The machine is read from the module attribute `ashlar.target`.
   }];
 }
 

@@ -105,7 +105,6 @@ public:
 
 private:
   int64_t partCount() const;
-  bool ownsPartitions() const;
   uint64_t cycles(const PoolAxis &rows, int64_t channels) const;
   uint64_t copyCycles(const View &view, int64_t rows, int64_t parts) const;
   /// Results [first, first + count) of each of `parts` consecutive ranges.
@@ -169,22 +168,6 @@ PoolEmitter::PoolEmitter(Generator &generator, const TileContext &tile)
       std::lcm<int64_t>(machine.xmGroup, std::max<int64_t>(inst.dstBlock, 1)));
 }
 
-/// True if a result shares its memory: with the operand that it is a view of,
-/// or with the other parts of a concatenation.
-bool isJoined(Operation *op) {
-  auto joins = [](Operation *user) {
-    return npu::isAliased(user) && user->getNumOperands() > 1;
-  };
-  return op && (analysis::isView(op) || llvm::any_of(op->getUsers(), joins));
-}
-
-/// True if the bytes of source and result in the partitions after their
-/// channels belong to nothing else.
-bool PoolEmitter::ownsPartitions() const {
-  return source.part == 0 && result.part == 0 && !isJoined(tile.op) &&
-         !isJoined(tile.op->getOperand(0).getDefiningOp());
-}
-
 /// Cycles of one instruction over `rows` of the cut axis.
 uint64_t PoolEmitter::cycles(const PoolAxis &rows, int64_t channels) const {
   machine::PoolShape shape;
@@ -222,7 +205,7 @@ int64_t PoolEmitter::partCount() const {
   int64_t channels = result.channels();
   auto partitions = static_cast<int64_t>(machine.sb.partitions);
   if (source.axis != result.axis || result.axis >= rowAxis || result.axis < 0 ||
-      pitch + channels > partitions || !ownsPartitions() ||
+      pitch + channels > partitions || !ownsPartitions(tile, /*operands=*/1) ||
       channels % static_cast<int64_t>(machine.xmGroup) != 0 ||
       (result.type.encoded && inst.dstBlock == 0))
     return 1;

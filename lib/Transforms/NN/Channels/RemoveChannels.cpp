@@ -130,7 +130,7 @@ void RemoveChannelsPass::shrink(Value result, const Kept &y) {
   llvm::SmallVector<int64_t> shape(shapeOf(result));
   shape[y.axis] = static_cast<int64_t>(y.channels.size());
   result.setType(RankedTensorType::get(shape, typeOf(result).getElementType()));
-  analysis::markReordered(result.getDefiningOp());
+  analysis::markAltered(result.getDefiningOp());
 }
 
 /// What the inputs that go add to each result, all of them numbers.
@@ -204,7 +204,7 @@ void RemoveChannelsPass::mergeSum(AddOp sum) {
   next.getBMutable().assign(makeConstant(builder, next.getB().getLoc(), *b,
                                          typeOf(next.getB()).getElementType()));
   next.getAMutable().assign(sum.getA());
-  analysis::markReordered(sum.getA().getDefiningOp());
+  analysis::markAltered(sum.getA().getDefiningOp());
   sum.erase();
 }
 

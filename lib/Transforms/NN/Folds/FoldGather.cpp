@@ -56,7 +56,7 @@ struct Axis {
 class Gather {
 public:
   Gather(const FoldConv &conv, const FoldAlternative &plan,
-         const FoldMachine &machine);
+         const MachineView &machine);
   void addCosts(FoldAlternative &plan) const;
   /// No element lies in two windows, and none of them reaches over an end.
   bool isView() const {
@@ -86,14 +86,14 @@ private:
   }
 
   const FoldConv &conv;
-  const FoldMachine &machine;
+  const MachineView &machine;
   int64_t lanes, channels, channelTiles;
   int64_t mapBytes = 0, resultBytes = 0; ///< of a partition
   llvm::SmallVector<Axis, 4> axes;       ///< batch, then the spatial ones
 };
 
 Gather::Gather(const FoldConv &conv, const FoldAlternative &plan,
-               const FoldMachine &machine)
+               const MachineView &machine)
     : conv(conv), machine(machine), lanes(plan.lanes), channels(plan.channels) {
   channelTiles = lanes > 1 ? 1 : ceilDiv(plan.channels, machine.partitions);
   axes.push_back({conv.batch, conv.batch});
@@ -251,7 +251,7 @@ void Gather::addCosts(FoldAlternative &plan) const {
 
 } // namespace
 
-bool addGatherCosts(const FoldConv &conv, const FoldMachine &machine,
+bool addGatherCosts(const FoldConv &conv, const MachineView &machine,
                     FoldAlternative &plan) {
   const Gather gather(conv, plan, machine);
   if (conv.inputInDram && gather.isView())

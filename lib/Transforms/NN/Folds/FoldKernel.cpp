@@ -17,7 +17,7 @@ namespace {
 /// Collects the loops of one copy of a kernel.
 class KernelCopy {
 public:
-  KernelCopy(bool fromDram, const FoldMachine &machine) : machine(machine) {
+  KernelCopy(bool fromDram, const MachineView &machine) : machine(machine) {
     const auto partition = static_cast<uint64_t>(machine.partitionBytes);
     transfer.elementBytes = kFloatBytes;
     transfer.sides[0] = {fromDram, !fromDram, fromDram ? 0 : partition, 0};
@@ -37,13 +37,13 @@ public:
   }
 
 private:
-  const FoldMachine &machine;
+  const MachineView &machine;
   machine::Transfer transfer;
 };
 
 /// [O, C, taps] of DRAM with C across partitions, or with C and the taps there.
 int64_t kernelReadCycles(const FoldConv &conv, bool packed,
-                         const FoldMachine &machine) {
+                         const MachineView &machine) {
   const int64_t taps = llvm::product_of(conv.kernel);
   const int64_t pitch = conv.channels * taps * kFloatBytes;
   KernelCopy copy(/*fromDram=*/true, machine);
@@ -61,7 +61,7 @@ int64_t kernelReadCycles(const FoldConv &conv, bool packed,
 /// From C across partitions to C and the phases of a step, and the rows of the
 /// kernel, if they become channels as well.
 int64_t kernelFoldCycles(const FoldConv &conv, const FoldAlternative &plan,
-                         const FoldMachine &machine) {
+                         const MachineView &machine) {
   const int64_t rows =
       llvm::product_of(llvm::ArrayRef(conv.kernel).drop_back());
   const int64_t phases = plan.fold.phases, taps = plan.fold.kernel;
@@ -81,13 +81,13 @@ int64_t kernelFoldCycles(const FoldConv &conv, const FoldAlternative &plan,
 } // namespace
 
 int64_t kernelElements(const FoldConv &conv, const FoldAlternative &plan,
-                       const FoldMachine &machine) {
+                       const MachineView &machine) {
   return conv.outputs * plan.taps *
          llvm::divideCeilSigned(plan.channels, machine.partitions);
 }
 
 bool kernelFits(const FoldConv &conv, const FoldAlternative &plan,
-                const FoldMachine &machine) {
+                const MachineView &machine) {
   constexpr int64_t kMostMantissaBytes = 2;
   return !conv.computesKernel() ||
          kernelElements(conv, plan, machine) * kMostMantissaBytes <=
@@ -95,7 +95,7 @@ bool kernelFits(const FoldConv &conv, const FoldAlternative &plan,
 }
 
 int64_t kernelCycles(const FoldConv &conv, const FoldAlternative &plan,
-                     const FoldMachine &machine) {
+                     const MachineView &machine) {
   int64_t cycles = kernelElements(conv, plan, machine) * machine.encodeCycles;
   if (conv.kernelSource == KernelSource::Dram)
     cycles += kernelReadCycles(conv, plan.kind == FoldKind::PackTaps, machine);

@@ -107,10 +107,8 @@ StrideFold leadingFold(const FoldConv &conv, bool &valid, Phases phases) {
   return fold;
 }
 
-int64_t lanesFor(int64_t channels, int64_t width, const FoldMachine &machine) {
+int64_t lanesFor(int64_t channels, int64_t width, const MachineView &machine) {
   int64_t best = 1;
-  if (machine.laneUnit <= 0)
-    return best;
   for (int64_t count = 2; count <= machine.rows && count <= width; ++count) {
     int64_t pitch = machine.rows / count;
     if (machine.rows % count == 0 && pitch % machine.laneUnit == 0 &&
@@ -173,7 +171,7 @@ static llvm::SmallVector<int64_t, 3> stepsOf(const FoldConv &conv,
 
 /// Cycles of the array for an alternative's channels, taps, rows and lanes.
 static int64_t arrayCycles(const FoldConv &conv, const FoldAlternative &plan,
-                           const FoldMachine &machine) {
+                           const MachineView &machine) {
   int64_t rows = conv.batch *
                  llvm::product_of(
                      llvm::ArrayRef<int64_t>(stepsOf(conv, plan)).drop_back());
@@ -248,7 +246,7 @@ std::pair<int64_t, int64_t> encodedMap(const FoldConv &conv,
 /// leaves columns of a row out, or reads those at its ends on their own, every
 /// run is a number of bursts of its own.
 static int64_t readCycles(const FoldConv &conv, const FoldAlternative &plan,
-                          int64_t rows, const FoldMachine &machine) {
+                          int64_t rows, const MachineView &machine) {
   int64_t lines = conv.batch * conv.channels * rows;
   int64_t bytes =
       conv.batch * conv.channels * llvm::product_of(conv.input) * kFloatBytes;
@@ -282,7 +280,7 @@ static int64_t readCycles(const FoldConv &conv, const FoldAlternative &plan,
 /// The largest window of results that is summed up at a time.
 static partition::Window windowOf(const FoldConv &conv,
                                   const FoldAlternative &plan,
-                                  const FoldMachine &machine) {
+                                  const MachineView &machine) {
   partition::Positions4 extent{conv.batch, 1, 1, 1};
   for (auto [i, steps] : llvm::enumerate(stepsOf(conv, plan)))
     extent[4 - conv.output.size() + i] = steps;
@@ -302,7 +300,7 @@ static int64_t firstPiece(const partition::Window &window,
 }
 
 /// What does not overlap at the ends of the phases.
-static void addEnds(const FoldConv &conv, const FoldMachine &machine,
+static void addEnds(const FoldConv &conv, const MachineView &machine,
                     FoldAlternative &plan) {
   int64_t positions = conv.batch * llvm::product_of(stepsOf(conv, plan));
   int64_t columnTiles = divideUp(conv.outputs, machine.columns);
@@ -345,7 +343,7 @@ static void addEnds(const FoldConv &conv, const FoldMachine &machine,
 
 /// What the array and the drain take with the rows of results side by side that
 /// end first (`ashlar-npu-pack-rows` compares the same); fewer among equals.
-static void addResults(const FoldConv &conv, const FoldMachine &machine,
+static void addResults(const FoldConv &conv, const MachineView &machine,
                        FoldAlternative &plan) {
   int64_t most = 1;
   // Columns of several rows of results hold copies of the kernel.
@@ -371,7 +369,7 @@ static void addResults(const FoldConv &conv, const FoldMachine &machine,
 
 /// Cycles in which the results go to DRAM if their partitions cannot hold them
 /// beside an eighth of the memory for weights.
-static int64_t leaveCycles(const FoldConv &conv, const FoldMachine &machine) {
+static int64_t leaveCycles(const FoldConv &conv, const MachineView &machine) {
   const int64_t positions = conv.batch * llvm::product_of(conv.output);
   if (positions * divideUp(conv.outputs, machine.partitions) <=
       machine.partitionBytes - machine.partitionBytes / 8)
@@ -383,7 +381,7 @@ static int64_t leaveCycles(const FoldConv &conv, const FoldMachine &machine) {
 
 /// A load gathers what stays in the chip without a copy of the operand, where
 /// that takes fewer cycles. `encoded` has the costs of encoding alone.
-static void preferWindowLoad(const FoldConv &conv, const FoldMachine &machine,
+static void preferWindowLoad(const FoldConv &conv, const MachineView &machine,
                              const FoldAlternative &encoded,
                              FoldAlternative &plan) {
   if (!conv.inputInDram || plan.kind != FoldKind::HeightWidth || plan.spilled ||
@@ -397,7 +395,7 @@ static void preferWindowLoad(const FoldConv &conv, const FoldMachine &machine,
     plan = loaded;
 }
 
-static void addCosts(const FoldConv &conv, const FoldMachine &machine,
+static void addCosts(const FoldConv &conv, const MachineView &machine,
                      bool lanes, FoldAlternative &plan) {
   const FoldAlternative bare = plan;
   auto [rows, columns] = encodedMap(conv, plan);
@@ -450,8 +448,7 @@ static void addCosts(const FoldConv &conv, const FoldMachine &machine,
 }
 
 llvm::SmallVector<FoldAlternative, 4>
-foldAlternatives(const FoldConv &conv, const FoldMachine &machine, bool lanes) {
-  lanes &= machine.laneUnit > 0;
+foldAlternatives(const FoldConv &conv, const MachineView &machine, bool lanes) {
   llvm::SmallVector<FoldAlternative, 4> plans;
   // Of both forms the cheaper; form B, the first, of equal ones.
   auto addCheapest = [&](llvm::ArrayRef<FoldAlternative> candidates) {
@@ -483,14 +480,14 @@ foldAlternatives(const FoldConv &conv, const FoldMachine &machine, bool lanes) {
   return plans;
 }
 
-int64_t resultCycles(const FoldConv &conv, const FoldMachine &machine) {
+int64_t resultCycles(const FoldConv &conv, const MachineView &machine) {
   FoldAlternative plan = plainAlternative(conv);
   addResults(conv, machine, plan);
   return std::max(plan.array, plan.drain);
 }
 
 int64_t leastOnCluster(const FoldConv &conv, const FoldAlternative &plain,
-                       int64_t nonZeros, const FoldMachine &machine) {
+                       int64_t nonZeros, const MachineView &machine) {
   if (machine.clusterMultipliers == 0)
     return 0;
   FoldAlternative least = plain;
@@ -502,7 +499,7 @@ int64_t leastOnCluster(const FoldConv &conv, const FoldAlternative &plain,
 }
 
 FoldUtilisation utilisation(const FoldConv &conv, const FoldAlternative &plan,
-                            const FoldMachine &machine) {
+                            const MachineView &machine) {
   auto share = [](int64_t useful, int64_t all) {
     return all ? static_cast<double>(useful) / static_cast<double>(all) : 0.0;
   };

@@ -8,6 +8,7 @@
 #ifndef ASHLAR_LIB_TRANSFORMS_NN_FOLDS_FOLDPLAN_H
 #define ASHLAR_LIB_TRANSFORMS_NN_FOLDS_FOLDPLAN_H
 
+#include "../MachineView.h"
 #include "ashlar/Machine/Transfers.h"
 #include "ashlar/Partition/TilePolicy.h"
 #include "llvm/ADT/ArrayRef.h"
@@ -22,57 +23,6 @@ namespace ashlar::nn {
 
 /// Bytes of an element that a fold copies, before it is encoded.
 inline constexpr int64_t kFloatBytes = 4;
-
-/// What the costs depend on.
-struct FoldMachine {
-  int64_t rows = 128, columns = 64;
-  /// Passes in which the multipliers take all digits of a product.
-  int64_t passes = 1;
-  /// Row groups are multiples of this; 0: the array has none.
-  int64_t laneUnit = 8;
-  /// Partitions that the vector unit encodes at once, and the bytes of each.
-  int64_t partitions = 128, partitionBytes = 65536;
-  /// Bytes per cycle of a copy in the chip and from DRAM.
-  int64_t copyBytes = 128, dramBytes = 64;
-  /// Percent of its bytes per cycle that DRAM reaches.
-  int64_t dramPercent = 100;
-  /// DRAM is read in units of this.
-  int64_t burstBytes = 64;
-  /// Queues that copy at the same time.
-  int64_t copyQueues = 3;
-  /// Contiguous runs that one of them forms per cycle; 0: any number.
-  int64_t copyRuns = 0;
-  /// Cycles that nothing hides: of DRAM, the encode, the array's skew, a drain.
-  int64_t latency = 456;
-  /// Of these, those from a request to DRAM to its first byte.
-  int64_t dramLatency = 200;
-  /// Cycles in which the vector unit encodes a position of all partitions.
-  int64_t encodeCycles = 2;
-  /// Cycles in which ACT takes a position of all columns.
-  int64_t drainCycles = 1;
-  /// Row groups that PSUM takes in a cycle; 0: all.
-  int64_t writePorts = 0;
-  /// Results that one half of PSUM's banks holds, and one bank.
-  int64_t psumEntries = 1024, bankEntries = 512;
-
-  /// Cycles of a descriptor before its first byte.
-  int64_t copySetup = 0;
-  /// From the last byte of a copy inside the chip to its completion.
-  int64_t copyLatency = 0;
-  /// Banks of a partition (0: accesses never conflict), accesses that each
-  /// takes per cycle, and bytes of an access.
-  int64_t banks = 0, ports = 1, portBytes = 16;
-
-  /// Multipliers of the sparse cluster; 0: there is none.
-  int64_t clusterMultipliers = 0;
-
-  /// What formulas of copies ask for.
-  machine::Description description() const;
-  /// Cycles of DRAM, the last part of one omitted.
-  int64_t dramCycles(int64_t bytes) const {
-    return bytes * 100 / (dramBytes * dramPercent);
-  }
-};
 
 /// Where the kernel is before the array reads it.
 enum class KernelSource {
@@ -219,11 +169,11 @@ public:
 llvm::StringRef name(const FoldAlternative &alternative);
 
 /// The most lanes of at least `channels` rows.
-int64_t lanesFor(int64_t channels, int64_t width, const FoldMachine &machine);
+int64_t lanesFor(int64_t channels, int64_t width, const MachineView &machine);
 
 /// The terms of a feature map that is gathered inside the chip: tiles, fill,
 /// read and copy. False, and nothing added, if a load from DRAM can gather it.
-bool addGatherCosts(const FoldConv &conv, const FoldMachine &machine,
+bool addGatherCosts(const FoldConv &conv, const MachineView &machine,
                     FoldAlternative &plan);
 
 /// Rows of the feature map that is encoded, and its columns.
@@ -233,37 +183,37 @@ std::pair<int64_t, int64_t> encodedMap(const FoldConv &conv,
 /// The terms of windows that a load folds, every element fetched once in each
 /// band of rows. False if windows share more than rows of one axis, or two
 /// bands have no room beside the encoded map.
-bool addWindowLoad(const FoldConv &conv, const FoldMachine &machine,
+bool addWindowLoad(const FoldConv &conv, const MachineView &machine,
                    FoldAlternative &plan);
 
 /// The copies that lay `rows` rows of `columns` folded columns into partitions:
 /// one transfer from where the windows lie, in DRAM or staged in the chip.
 machine::Transfer foldTransfer(const FoldConv &conv,
                                const FoldAlternative &plan, int64_t rows,
-                               int64_t columns, const FoldMachine &machine);
+                               int64_t columns, const MachineView &machine);
 
 /// Cycles of `transfer` on all queues, in the order and the parts that code
 /// generation gives it.
-int64_t transferCycles(machine::Transfer transfer, const FoldMachine &machine);
+int64_t transferCycles(machine::Transfer transfer, const MachineView &machine);
 
 /// Cycles in which one queue clears what `rows` rows of `columns` columns leave
 /// open in lanes before they are encoded.
 int64_t clearCycles(const FoldAlternative &plan, int64_t rows, int64_t columns,
-                    const FoldMachine &machine);
+                    const MachineView &machine);
 
 /// Cycles in which a kernel that is computed at run time is read, laid into the
 /// rows of \p plan and encoded.
 int64_t kernelCycles(const FoldConv &conv, const FoldAlternative &plan,
-                     const FoldMachine &machine);
+                     const MachineView &machine);
 
 /// Elements of the kernel in each partition of its channels.
 int64_t kernelElements(const FoldConv &conv, const FoldAlternative &plan,
-                       const FoldMachine &machine);
+                       const MachineView &machine);
 
 /// True if the kernel is a constant, which streams through the ring of weights,
 /// or its mantissas, of up to two bytes, take at most half of a partition.
 bool kernelFits(const FoldConv &conv, const FoldAlternative &plan,
-                const FoldMachine &machine);
+                const MachineView &machine);
 
 /// The convolution as it is, without costs.
 FoldAlternative plainAlternative(const FoldConv &conv);
@@ -271,17 +221,17 @@ FoldAlternative plainAlternative(const FoldConv &conv);
 /// All alternatives for a convolution; Plain comes first. `lanes` false: none
 /// uses row groups.
 llvm::SmallVector<FoldAlternative, 4>
-foldAlternatives(const FoldConv &conv, const FoldMachine &machine, bool lanes);
+foldAlternatives(const FoldConv &conv, const MachineView &machine, bool lanes);
 
 /// Cycles of the busier of array and drain for the convolution as it is, next
 /// to others, with the rows of results side by side that end first.
-int64_t resultCycles(const FoldConv &conv, const FoldMachine &machine);
+int64_t resultCycles(const FoldConv &conv, const MachineView &machine);
 
 /// Cycles that the convolution takes at least as it is, on the sparse cluster:
 /// `plain` with the multiplications of `nonZeros` weights in place of the
 /// array's, and nothing that the cluster waits for. 0: there is no cluster.
 int64_t leastOnCluster(const FoldConv &conv, const FoldAlternative &plain,
-                       int64_t nonZeros, const FoldMachine &machine);
+                       int64_t nonZeros, const MachineView &machine);
 
 /// Useful share of the array's multipliers, by cause: product = utilisation.
 struct FoldUtilisation {
@@ -292,7 +242,7 @@ struct FoldUtilisation {
 };
 FoldUtilisation utilisation(const FoldConv &conv,
                             const FoldAlternative &alternative,
-                            const FoldMachine &machine);
+                            const MachineView &machine);
 
 } // namespace ashlar::nn
 

@@ -15,24 +15,9 @@
 
 namespace ashlar::nn {
 
-machine::Description FoldMachine::description() const {
-  machine::Description machine;
-  machine.dma.onchipBytesPerCycle = static_cast<uint64_t>(copyBytes);
-  machine.dma.runsPerCycle = static_cast<uint64_t>(copyRuns);
-  machine.dma.setupCycles = static_cast<uint64_t>(copySetup);
-  machine.sb.partitions = static_cast<uint64_t>(partitions);
-  machine.sb.bytesPerPartition = static_cast<uint64_t>(partitionBytes);
-  machine.sb.banks = static_cast<uint64_t>(banks);
-  machine.sb.ports = static_cast<uint64_t>(ports);
-  machine.sb.portBytes = static_cast<uint64_t>(portBytes);
-  machine.dram.bytesPerCycle = static_cast<uint64_t>(dramBytes);
-  machine.dram.burstBytes = static_cast<uint64_t>(burstBytes);
-  return machine;
-}
-
 machine::Transfer foldTransfer(const FoldConv &conv,
                                const FoldAlternative &plan, int64_t rows,
-                               int64_t columns, const FoldMachine &machine) {
+                               int64_t columns, const MachineView &machine) {
   const int64_t partition = machine.partitionBytes;
   const bool pack = plan.kind == FoldKind::PackTaps;
   int64_t kernelRows = 1;
@@ -79,11 +64,10 @@ machine::Transfer foldTransfer(const FoldConv &conv,
   return transfer;
 }
 
-int64_t transferCycles(machine::Transfer transfer, const FoldMachine &machine) {
-  const machine::Description description = machine.description();
+int64_t transferCycles(machine::Transfer transfer, const MachineView &machine) {
   const auto queues = static_cast<uint64_t>(machine.copyQueues);
   machine::TransferCost cost =
-      machine::TransferCosts(description)
+      machine::TransferCosts(machine.description)
           .orderLoops(transfer, machine.copyQueues, queues);
   // Several tiles are on their way at the same time.
   cost.descriptors = std::max(cost.descriptors, queues);
@@ -92,7 +76,7 @@ int64_t transferCycles(machine::Transfer transfer, const FoldMachine &machine) {
 }
 
 int64_t clearCycles(const FoldAlternative &plan, int64_t rows, int64_t columns,
-                    const FoldMachine &machine) {
+                    const MachineView &machine) {
   if (plan.lanes == 1)
     return 0;
   const int64_t pixels = llvm::divideCeilSigned(columns, plan.lanes);
@@ -101,10 +85,10 @@ int64_t clearCycles(const FoldAlternative &plan, int64_t rows, int64_t columns,
   // The last pixel of a row, in all partitions; whole rows between lanes.
   const int64_t open = columns % plan.lanes ? machine.rows * rows : 0;
   return static_cast<int64_t>(machine::dmaInside(
-             machine.description(), static_cast<uint64_t>(open * kFloatBytes),
+             machine.description, static_cast<uint64_t>(open * kFloatBytes),
              static_cast<uint64_t>(open), 0)) +
          static_cast<int64_t>(machine::dmaInside(
-             machine.description(),
+             machine.description,
              static_cast<uint64_t>(between * rows * pixels * kFloatBytes),
              static_cast<uint64_t>(between), 0));
 }

@@ -169,40 +169,6 @@ struct FoldWidthPass : ashlar::nn::impl::FoldWidthBase<FoldWidthPass> {
   using FoldWidthBase::FoldWidthBase;
 
   void runOnOperation() override {
-    if (rows < 1 || columns < 1) {
-      getOperation().emitError()
-          << "array of " << rows.getValue() << " rows and "
-          << columns.getValue() << " columns, expected at least 1 of each";
-      return signalPassFailure();
-    }
-    const std::pair<const char *, int64_t> rates[] = {
-        {"copy-bytes", copyBytes},
-        {"copy-queues", copyQueues},
-        {"dram-bytes", dramBytes},
-        {"dram-percent", dramPercent},
-        {"burst-bytes", burstBytes},
-        {"partition-bytes", partitionBytes},
-        {"ports", ports},
-        {"port-bytes", portBytes},
-        {"passes", passes}};
-    for (auto [name, rate] : rates)
-      if (rate < 1) {
-        getOperation().emitError()
-            << name << " is " << rate << ", expected at least 1";
-        return signalPassFailure();
-      }
-    const std::pair<const char *, int64_t> prices[] = {
-        {"copy-runs", copyRuns},
-        {"copy-setup", copySetup},
-        {"copy-latency", copyLatency},
-        {"banks", banks},
-        {"cluster-multipliers", clusterMultipliers}};
-    for (auto [name, price] : prices)
-      if (price < 0) {
-        getOperation().emitError()
-            << name << " is " << price << ", expected at least 0";
-        return signalPassFailure();
-      }
     if (mode != "auto" && mode != "off" && mode != "stride" && mode != "lane" &&
         mode != "both") {
       getOperation().emitError() << "fold mode '" << mode
@@ -210,33 +176,39 @@ struct FoldWidthPass : ashlar::nn::impl::FoldWidthBase<FoldWidthPass> {
                                     "both";
       return signalPassFailure();
     }
+    FailureOr<MachineView> view = MachineView::of(getOperation());
+    if (failed(view))
+      return signalPassFailure();
+    view->setFormats(activationBits, weightBits);
+    if (!useCluster)
+      view->clusterMultipliers = 0;
     SmallVector<ConvOp> convs;
     getOperation().walk([&](ConvOp op) {
-      if (isCandidate(op))
+      if (isCandidate(op, *view))
         convs.push_back(op);
       else
         explainRefusal(op);
     });
     for (ConvOp op : convs)
-      decide(op);
+      decide(op, *view);
   }
 
   // Few channels, and several taps or columns that are passed over: the case
   // in which array rows idle.
-  bool isCandidate(ConvOp op) const {
+  static bool isCandidate(ConvOp op, const MachineView &machine) {
     int64_t channels = shapeOf(op.getX())[1];
     bool few = channels < 8 || (channels < 16 && channels % 8 != 0);
-    return (few || kernelOverflows(op)) && op.getGroup() == 1 &&
+    return (few || kernelOverflows(op, machine)) && op.getGroup() == 1 &&
            (productOf(shapeOf(op.getW()).drop_front(2)) > 1 ||
             op.getStrides().back() > 1);
   }
 
   /// True if the kernel is computed, and as it is leaves the partitions of its
   /// channels no room.
-  bool kernelOverflows(ConvOp op) const {
+  static bool kernelOverflows(ConvOp op, const MachineView &machine) {
     const FoldConv conv = foldConvOf(op);
     return conv.computesKernel() &&
-           !kernelFits(conv, plainAlternative(conv), machine());
+           !kernelFits(conv, plainAlternative(conv), machine);
   }
 
   /// A decision on convolutions that a fold might be expected for.
@@ -263,36 +235,6 @@ struct FoldWidthPass : ashlar::nn::impl::FoldWidthBase<FoldWidthPass> {
         .record(op, records::kDecisionAttr);
   }
 
-  FoldMachine machine() const {
-    FoldMachine machine;
-    machine.rows = rows;
-    machine.columns = columns;
-    machine.passes = passes;
-    machine.laneUnit = laneUnit;
-    machine.partitions = partitions;
-    machine.partitionBytes = partitionBytes;
-    machine.copyBytes = copyBytes;
-    machine.dramBytes = dramBytes;
-    machine.dramPercent = dramPercent;
-    machine.copyQueues = copyQueues;
-    machine.copyRuns = copyRuns;
-    machine.copySetup = copySetup;
-    machine.copyLatency = copyLatency;
-    machine.banks = banks;
-    machine.ports = ports;
-    machine.portBytes = portBytes;
-    machine.burstBytes = burstBytes;
-    machine.latency = latency;
-    machine.dramLatency = dramLatency;
-    machine.encodeCycles = encodeCycles;
-    machine.drainCycles = drainCycles;
-    machine.writePorts = writePorts;
-    machine.bankEntries = bankEntries;
-    machine.psumEntries = psumEntries;
-    machine.clusterMultipliers = clusterMultipliers;
-    return machine;
-  }
-
   bool allowsLanes() const { return mode != "off" && mode != "stride"; }
 
   /// True if the option admits the alternative.
@@ -305,38 +247,37 @@ struct FoldWidthPass : ashlar::nn::impl::FoldWidthBase<FoldWidthPass> {
            plan.kind == FoldKind::PackTaps;
   }
 
-  void decide(ConvOp op) {
+  void decide(ConvOp op, const MachineView &machine) {
     FoldConv conv = foldConvOf(op);
-    FoldMachine target = machine();
-    auto plans = foldAlternatives(conv, target, allowsLanes());
+    auto plans = foldAlternatives(conv, machine, allowsLanes());
     const FoldAlternative *best = &plans.front();
     // Asked for by name, the stride fold is taken where it is possible.
     bool forced =
         (mode == "stride" || mode == "both") && conv.strides.back() > 1;
     for (const FoldAlternative &plan : plans)
       if (name(plan) == only)
-        return take(op, conv, plans, plan);
+        return take(op, conv, plans, plan, machine);
     for (const FoldAlternative &plan : plans) {
       bool wanted = !forced || (plan.kind == FoldKind::Width &&
                                 plan.fold.phases == plan.fold.stride);
-      if (!kernelFits(conv, *best, target)
-              ? kernelElements(conv, plan, target) <
-                    kernelElements(conv, *best, target)
-              : admits(plan) && wanted && kernelFits(conv, plan, target) &&
+      if (!kernelFits(conv, *best, machine)
+              ? kernelElements(conv, plan, machine) <
+                    kernelElements(conv, *best, machine)
+              : admits(plan) && wanted && kernelFits(conv, plan, machine) &&
                     (plan.total() < best->total() ||
                      (forced && best->kind == FoldKind::Plain)))
         best = &plan;
     }
-    take(op, conv, plans, *best);
+    take(op, conv, plans, *best, machine);
   }
 
   void take(ConvOp op, const FoldConv &conv, ArrayRef<FoldAlternative> plans,
-            const FoldAlternative &best) {
-    records::Decision decision = describe(op, conv, plans, best, machine());
+            const FoldAlternative &best, const MachineView &machine) {
+    records::Decision decision = describe(op, conv, plans, best, machine);
     if (best.kind == FoldKind::Plain)
       return decision.record(op, records::kDecisionAttr);
     const int64_t onCluster =
-        clusterCycles(op, conv, plans.front(), best, machine());
+        clusterCycles(op, conv, plans.front(), best, machine);
     // Zero taps of a fold are no work of the network.
     const int64_t perResult = conv.channels * productOf(conv.kernel);
     auto known = op->getAttrOfType<IntegerAttr>(records::kMacsAttr);
@@ -360,7 +301,7 @@ struct FoldWidthPass : ashlar::nn::impl::FoldWidthBase<FoldWidthPass> {
   static DictionaryAttr detailsOf(MLIRContext *context,
                                   const FoldAlternative &plan,
                                   const FoldConv &conv,
-                                  const FoldMachine &machine) {
+                                  const MachineView &machine) {
     const FoldUtilisation use = utilisation(conv, plan, machine);
     const std::pair<StringRef, int64_t> counts[] = {
         {"array_cycles", plan.array},
@@ -395,7 +336,7 @@ struct FoldWidthPass : ashlar::nn::impl::FoldWidthBase<FoldWidthPass> {
   static int64_t clusterCycles(ConvOp op, const FoldConv &conv,
                                const FoldAlternative &plain,
                                const FoldAlternative &best,
-                               const FoldMachine &machine) {
+                               const MachineView &machine) {
     const int64_t none = leastOnCluster(conv, plain, 0, machine);
     if (best.kind == FoldKind::Plain || none == 0 || none >= best.total())
       return 0;
@@ -411,7 +352,7 @@ struct FoldWidthPass : ashlar::nn::impl::FoldWidthBase<FoldWidthPass> {
   static records::Decision describe(ConvOp op, const FoldConv &conv,
                                     ArrayRef<FoldAlternative> plans,
                                     const FoldAlternative &best,
-                                    const FoldMachine &machine) {
+                                    const MachineView &machine) {
     FoldUtilisation use = utilisation(conv, best, machine);
     std::string reason = fmt::format(
         "{} channels x {} taps as {} x {}, {} results a step: {} array cycles "

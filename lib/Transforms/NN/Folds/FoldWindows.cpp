@@ -49,7 +49,7 @@ static int64_t windowsOverEnds(int64_t extent, int64_t windows, int64_t taps,
 /// Bands of a load whose floats fit twice beside the encoded map and an eighth
 /// of the memory for weights; nothing if no row does.
 static std::optional<int64_t> bandsThatFit(int64_t lines, int64_t columns,
-                                           const FoldMachine &machine,
+                                           const MachineView &machine,
                                            const FoldAlternative &plan) {
   const int64_t row =
       llvm::divideCeilSigned(columns, plan.lanes) *
@@ -64,7 +64,7 @@ static std::optional<int64_t> bandsThatFit(int64_t lines, int64_t columns,
   return llvm::divideCeilSigned(lines, fit);
 }
 
-bool addWindowLoad(const FoldConv &conv, const FoldMachine &machine,
+bool addWindowLoad(const FoldConv &conv, const MachineView &machine,
                    FoldAlternative &plan) {
   const auto shared = sharedRows(conv);
   if (!shared)

@@ -118,9 +118,9 @@ struct Producer {
 };
 
 struct SplitShuffle : OpRewritePattern<ReshapeOp> {
-  SplitShuffle(MLIRContext *context, const SplitShufflesOptions &options,
+  SplitShuffle(MLIRContext *context, const MachineView &machine,
                Pass::Statistic &split)
-      : OpRewritePattern(context), options(options), split(split) {}
+      : OpRewritePattern(context), machine(machine), split(split) {}
 
   LogicalResult matchAndRewrite(ReshapeOp op,
                                 PatternRewriter &rewriter) const override {
@@ -136,8 +136,7 @@ struct SplitShuffle : OpRewritePattern<ReshapeOp> {
     ArrayRef<int64_t> map = shapeOf(first.getX());
     auto shuffle = shuffleOf(transpose, map, shapeOf(op.getY()));
     if (!shuffle || shuffle->phases() == 1 || !pays(producer->conv, *shuffle) ||
-        !fitsOnChip(op.getY(), shapeOf(op.getY()), options.partitions,
-                    options.partitionBytes))
+        !fitsOnChip(op.getY(), shapeOf(op.getY()), machine))
       return failure();
     SmallVector<Value> parts;
     for (int64_t phase = 0; phase < shuffle->phases(); ++phase)
@@ -154,10 +153,6 @@ private:
   /// True if what the array takes longer, because the channels of a phase fill
   /// its columns worse, is less than the copies of all elements.
   bool pays(ConvOp conv, const Shuffle &shuffle) const {
-    FoldMachine machine;
-    machine.rows = options.rows;
-    machine.columns = options.columns;
-    machine.passes = options.passes;
     const FoldConv whole = foldConvOf(conv);
     FoldConv phase = whole;
     phase.outputs /= shuffle.phases();
@@ -165,7 +160,7 @@ private:
                          resultCycles(whole, machine);
     // A copy queue moves one element in a cycle that no other follows.
     return more < llvm::divideCeilSigned(llvm::product_of(shapeOf(conv.getY())),
-                                         options.queues);
+                                         machine.copyQueues);
   }
 
   /// The part of a constant along the output channels that belongs to a phase.
@@ -217,7 +212,7 @@ private:
     return part;
   }
 
-  SplitShufflesOptions options;
+  const MachineView &machine;
   Pass::Statistic &split;
 };
 
@@ -226,15 +221,12 @@ struct SplitShufflesPass
   using SplitShufflesBase::SplitShufflesBase;
 
   void runOnOperation() override {
-    SplitShufflesOptions options;
-    options.rows = rows, options.columns = columns, options.queues = queues;
-    options.passes = passes;
-    options.partitions = partitions;
-    options.partitionBytes = partitionBytes;
-    if (rows < 1 || columns < 1 || queues < 1 || passes < 1)
-      return;
+    FailureOr<MachineView> machine = MachineView::of(getOperation());
+    if (failed(machine))
+      return signalPassFailure();
+    machine->setFormats(activationBits, weightBits);
     RewritePatternSet patterns(&getContext());
-    patterns.add<SplitShuffle>(&getContext(), options, split);
+    patterns.add<SplitShuffle>(&getContext(), *machine, split);
     if (failed(applyPatternsGreedily(getOperation(), std::move(patterns))))
       signalPassFailure();
   }

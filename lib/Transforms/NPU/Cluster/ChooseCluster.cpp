@@ -135,10 +135,9 @@ struct ChooseClusterPass : impl::ChooseClusterBase<ChooseClusterPass> {
                << "option 'measured' is not an object";
       cycles = std::move(*all.getAsObject());
     }
-    auto text = getOperation()->getAttrOfType<StringAttr>(kProfileAttr);
-    return text
-               ? take(policy.profiles, analysis::parseProfiles(text.getValue()))
-               : success();
+    policy.profiles = analysis::profilesOf(
+        getOperation()->getAttrOfType<DictionaryAttr>(kProfileAttr));
+    return success();
   }
 
   std::string offReason; ///< what mode off gives as its reason

@@ -23,7 +23,7 @@ namespace {
 
 struct DescribeClustersPass : impl::DescribeClustersBase<DescribeClustersPass> {
   void runOnOperation() override {
-    auto machine = machineOf(getOperation());
+    auto machine = records::machineOf(getOperation());
     if (failed(machine))
       return signalPassFailure();
     getOperation().walk([&](TcuConvOp conv) { renew(conv, *machine); });

@@ -54,7 +54,7 @@ struct KeepMapsPass : impl::KeepMapsBase<KeepMapsPass> {
   using KeepMapsBase::KeepMapsBase;
 
   void runOnOperation() override {
-    auto machine = machineOf(getOperation());
+    auto machine = records::machineOf(getOperation());
     if (failed(machine))
       return signalPassFailure();
     if (mode != "auto" && mode != "off" && mode != "always") {

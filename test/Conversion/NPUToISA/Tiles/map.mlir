@@ -7,7 +7,7 @@
 // RUN: ashlar-opt %s -ashlar-convert-npu-to-isa | FileCheck %s
 
 !b = !tile.buffer<tensor<8x16xf32>, axis = 0>
-module attributes {npu.target = #npu.target<"small", xm_group = 4, sb = {partitions = 8, bytes_per_partition = 4096}, pe = {rows = 8, columns = 4}, act = {lanes = 4}>} {
+module attributes {ashlar.target = #ashlar.target<"small", xm_group = 4, sb = {partitions = 8, bytes_per_partition = 4096}, pe = {rows = 8, columns = 4}, act = {lanes = 4}>} {
 func.func @main(%x: tensor<8x32xf32> {nn.name = "x"}) -> (tensor<8x32xf32> {nn.name = "y"}) {
   %0 = npu.vec.map "relu"(%x) {layout = #npu.layout<axis = 0>, memory = #npu.memory<dram = "graph output">, tiling = #npu.tiling<tile = [8, 16], scratch = 256, slot = 128, slots = 2, ring = 512>, alpha = 0.0 : f32, beta = 0.0 : f32} : (tensor<8x32xf32>) -> tensor<8x32xf32>
   tile.sequence %0 : tensor<8x32xf32> {

@@ -12,7 +12,7 @@
 !w = tensor<8x16x!bfp.block<mantissa = 8, block = 8, range = 7, axis = 0>>
 !a = !tile.buffer<tensor<8x8x!bfp.block<mantissa = 8, block = 8, range = 7, axis = 1>>, axis = 1>
 !b = !tile.buffer<tensor<8x8xf32>, axis = 1>
-module attributes {npu.target = #npu.target<"small", xm_group = 4, sb = {partitions = 8, bytes_per_partition = 4096}, pe = {rows = 8, columns = 4}, act = {lanes = 4}>} {
+module attributes {ashlar.target = #ashlar.target<"small", xm_group = 4, sb = {partitions = 8, bytes_per_partition = 4096}, pe = {rows = 8, columns = 4}, act = {lanes = 4}>} {
 func.func @main(%x: tensor<8x8xf32> {nn.name = "x"}) -> (tensor<8x16xf32> {nn.name = "y"}) {
   %c = nn.constant dense<0.5> : tensor<8x16xf32>
   %w = bfp.encode %c weights : tensor<8x16xf32> -> !w

@@ -10,7 +10,7 @@
 !x = tensor<1x8x4x6x!bfp.block<mantissa = 8, block = 8, range = 7, axis = 1>>
 !w = tensor<4x8x1x1x!bfp.block<mantissa = 8, block = 8, range = 7, axis = 1>>
 // One tile of 8 rows: a load of 4 cycles and a stream of 12 instead of 8 and 24.
-module attributes {npu.target = #npu.target<"nm", base = "a1-tiny", pe = {pattern_group = 4}>} {
+module attributes {ashlar.target = #ashlar.target<"nm", base = "a1-tiny", pe = {pattern_group = 4}>} {
 // CHECK-LABEL: func.func @half(
 // CHECK: npu.pe.conv({{.*}}choice = "2:4", reason = "1 of 1 stationary tiles have the pattern 2:4: fewer cycles", alternatives = {"2:4" = 12 : i64, dense = 24 : i64}{{.*}}pattern = #npu.pattern<kept = 2, group = 4>
 func.func @half(%x: !x) -> tensor<1x4x4x6xf32> {
@@ -29,7 +29,7 @@ func.func @half(%x: !x) -> tensor<1x4x4x6xf32> {
 !x = tensor<1x8x4x6x!bfp.block<mantissa = 8, block = 8, range = 7, axis = 1>>
 !w = tensor<4x8x1x1x!bfp.block<mantissa = 8, block = 8, range = 7, axis = 1>>
 // Three of four channels: no tile has the pattern.
-module attributes {npu.target = #npu.target<"nm", base = "a1-tiny", pe = {pattern_group = 4}>} {
+module attributes {ashlar.target = #ashlar.target<"nm", base = "a1-tiny", pe = {pattern_group = 4}>} {
 // CHECK-LABEL: func.func @three(
 // CHECK: choice = "dense", reason = "0 of 1 stationary tiles have the pattern 2:4"
 // CHECK-NOT: npu.pattern
@@ -52,7 +52,7 @@ func.func @three(%x: !x) -> tensor<1x4x4x6xf32> {
 !w = tensor<4x8x1x1x!bfp.block<mantissa = 8, block = 8, range = 7, axis = 1>>
 // Loads of two rows a cycle are no faster here: one position, and the array waits for the
 // rows of the product before it. Only on request.
-module attributes {npu.target = #npu.target<"nm", base = "a1-tiny", pe = {pattern_group = 4, pattern_rows_per_cycle = 1, groups_wait = true}>} {
+module attributes {ashlar.target = #ashlar.target<"nm", base = "a1-tiny", pe = {pattern_group = 4, pattern_rows_per_cycle = 1, groups_wait = true}>} {
 // CHECK-LABEL: func.func @one(
 // CHECK: choice = "dense", reason = "1 of 1 stationary tiles have the pattern 2:4, but loads and waits take longer"
 // CHECK-NOT: npu.pattern

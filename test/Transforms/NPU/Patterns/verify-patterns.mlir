@@ -4,7 +4,7 @@
 //
 // RUN: ashlar-opt --ashlar-npu-plan-memory --split-input-file --verify-diagnostics %s
 
-module attributes {npu.target = #npu.target<"small", xm_group = 4, sb = {partitions = 8, bytes_per_partition = 4096}, pe = {rows = 8, columns = 4}, act = {lanes = 4}>} {
+module attributes {ashlar.target = #ashlar.target<"small", xm_group = 4, sb = {partitions = 8, bytes_per_partition = 4096}, pe = {rows = 8, columns = 4}, act = {lanes = 4}>} {
 func.func @main(%x: tensor<1x4x2x2xi8>) -> tensor<1x4x2x2xi32> {
   %w = nn.constant dense<1> : tensor<4x4x1x1xi8>
   // expected-error@+1 {{has N:M weights, the machine keeps none (pe.pattern_group is 0)}}
@@ -15,7 +15,7 @@ func.func @main(%x: tensor<1x4x2x2xi8>) -> tensor<1x4x2x2xi32> {
 
 // -----
 
-module attributes {npu.target = #npu.target<"small", xm_group = 4, sb = {partitions = 8, bytes_per_partition = 4096}, pe = {rows = 8, columns = 4, pattern_group = 8, pattern_kept = 2}, act = {lanes = 4}>} {
+module attributes {ashlar.target = #ashlar.target<"small", xm_group = 4, sb = {partitions = 8, bytes_per_partition = 4096}, pe = {rows = 8, columns = 4, pattern_group = 8, pattern_kept = 2}, act = {lanes = 4}>} {
 func.func @main(%x: tensor<1x4x2x2xi8>) -> tensor<1x4x2x2xi32> {
   %w = nn.constant dense<1> : tensor<4x4x1x1xi8>
   // expected-error@+1 {{has 2:4 weights, the machine keeps 2 of 8 rows (pe.pattern_kept, pe.pattern_group)}}
@@ -26,7 +26,7 @@ func.func @main(%x: tensor<1x4x2x2xi8>) -> tensor<1x4x2x2xi32> {
 
 // -----
 
-module attributes {npu.target = #npu.target<"small", xm_group = 4, sb = {partitions = 8, bytes_per_partition = 4096}, pe = {rows = 8, columns = 4, pattern_group = 4}, act = {lanes = 4}>} {
+module attributes {ashlar.target = #ashlar.target<"small", xm_group = 4, sb = {partitions = 8, bytes_per_partition = 4096}, pe = {rows = 8, columns = 4, pattern_group = 4}, act = {lanes = 4}>} {
 func.func @main(%x: tensor<1x4x2x2xi8>) -> tensor<1x4x2x2xi32> {
   %w = nn.constant dense<1> : tensor<4x4x1x1xi8>
   // expected-error@+1 {{expects 'group' to be a power of two and 'kept' a smaller divisor of it, found 3 of 4}}

@@ -15,7 +15,7 @@
 // CHECK: npu.vec.reduce "mean"{{.*}}choice = "plain"{{.*}}axes = array<i64: 2>, layout = #npu.layout<axis = 1>
 // CHECK: npu.vec.map "sub"(%[[X]]{{.*}}layout = #npu.layout<axis = 1, spread = <axis = 2, count = 4, pitch = 32>, work_spread = <axis = 2, count = 4, pitch = 32>>
 // CHECK: npu.vec.map "exp"{{.*}}layout = #npu.layout<axis = 1, work_spread = <axis = 2, count = 4, pitch = 32>>
-module attributes {npu.target = #npu.target<"m">} {
+module attributes {ashlar.target = #ashlar.target<"m">} {
 func.func @norm(%arg0: tensor<1x32x64x64xf32>) -> tensor<1x32x64x64xf32> {
   %0 = npu.vec.map "relu"(%arg0) {alpha = 0.0 : f32, beta = 0.0 : f32} : (tensor<1x32x64x64xf32>) -> tensor<1x32x64x64xf32>
   %1 = npu.vec.reduce "mean"(%0) {axes = array<i64: 3>, select_last = false} : (tensor<1x32x64x64xf32>) -> tensor<1x32x64x1xf32>
@@ -31,7 +31,7 @@ func.func @norm(%arg0: tensor<1x32x64x64xf32>) -> tensor<1x32x64x64xf32> {
 // 128 channels fill the partitions: nothing is gained.
 // CHECK-LABEL: func.func @full(
 // CHECK-NOT: spread
-module attributes {npu.target = #npu.target<"m">} {
+module attributes {ashlar.target = #ashlar.target<"m">} {
 func.func @full(%arg0: tensor<1x128x64x64xf32>) -> tensor<1x128x64x64xf32> {
   %0 = npu.vec.map "exp"(%arg0) {alpha = 0.0 : f32, beta = 0.0 : f32} : (tensor<1x128x64x64xf32>) -> tensor<1x128x64x64xf32>
   %1 = npu.vec.map "exp"(%0) {alpha = 0.0 : f32, beta = 0.0 : f32} : (tensor<1x128x64x64xf32>) -> tensor<1x128x64x64xf32>
@@ -47,7 +47,7 @@ func.func @full(%arg0: tensor<1x128x64x64xf32>) -> tensor<1x128x64x64xf32> {
 // CHECK: npu.vec.map "exp"{{.*}}work_spread
 // CHECK: npu.vec.map "exp"{{.*}}work_spread
 // CHECK: npu.vec.map "copy"{{.*}}choice = "plain"{{.*}}layout = #npu.layout<axis = 1>
-module attributes {npu.target = #npu.target<"m">} {
+module attributes {ashlar.target = #ashlar.target<"m">} {
 func.func @blocks(%arg0: tensor<1x24x60x64xf32>) -> tensor<1x24x60x64x!bfp.block<mantissa = 8, block = 16, range = 7, axis = 1>> {
   %0 = npu.vec.map "exp"(%arg0) {alpha = 0.0 : f32, beta = 0.0 : f32} : (tensor<1x24x60x64xf32>) -> tensor<1x24x60x64xf32>
   %1 = npu.vec.map "exp"(%0) {alpha = 0.0 : f32, beta = 0.0 : f32} : (tensor<1x24x60x64xf32>) -> tensor<1x24x60x64xf32>
@@ -63,7 +63,7 @@ func.func @blocks(%arg0: tensor<1x24x60x64xf32>) -> tensor<1x24x60x64x!bfp.block
 // CHECK-LABEL: func.func @pool(
 // CHECK: npu.vec.pool "max"{{.*}}choice = "axis2-by-2", reason = "the result fits the state buffer in 2 groups of 64 partitions"{{.*}}layout = #npu.layout<axis = 1, spread = <axis = 2, count = 2, pitch = 64>>
 // CHECK: npu.vec.pool "max"{{.*}}layout = #npu.layout<axis = 1>
-module attributes {npu.target = #npu.target<"m">} {
+module attributes {ashlar.target = #ashlar.target<"m">} {
 func.func @pool(%arg0: tensor<1x64x112x112xf32>) -> tensor<1x64x55x55xf32> {
   %0 = npu.vec.pool "max"(%arg0) {kernel = array<i64: 3, 3>, strides = array<i64: 1, 1>, pads = array<i64: 1, 1, 1, 1>, dilations = array<i64: 1, 1>, count_include_pad = false} : (tensor<1x64x112x112xf32>) -> tensor<1x64x112x112xf32>
   %1 = npu.vec.pool "max"(%0) {kernel = array<i64: 3, 3>, strides = array<i64: 2, 2>, pads = array<i64: 0, 0, 0, 0>, dilations = array<i64: 1, 1>, count_include_pad = false} : (tensor<1x64x112x112xf32>) -> tensor<1x64x55x55xf32>

@@ -4,23 +4,23 @@
 // RUN: ashlar-opt --split-input-file --verify-diagnostics %s
 
 // expected-error@+1 {{unknown field 'colour'}}
-module attributes {npu.target = #npu.target<"small", colour = 3>} {
+module attributes {ashlar.target = #ashlar.target<"small", colour = 3>} {
 }
 
 // -----
 
 // expected-error@+1 {{unknown field 'dram.colour'}}
-module attributes {npu.target = #npu.target<"small", dram = {colour = 3}>} {
+module attributes {ashlar.target = #ashlar.target<"small", dram = {colour = 3}>} {
 }
 
 // -----
 
 // expected-error@+1 {{partitions}}
-module attributes {npu.target = #npu.target<"small", sb = {partitions = 0}>} {
+module attributes {ashlar.target = #ashlar.target<"small", sb = {partitions = 0}>} {
 }
 
 // -----
 
 // expected-error@+1 {{expected string}}
-module attributes {npu.target = #npu.target<small>} {
+module attributes {ashlar.target = #ashlar.target<small>} {
 }

@@ -1,16 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Syntax of #npu.target: the parameter table of a machine as attributes are
-// written.
+// #ashlar.target: the parameter table of a machine as attributes are written,
+// and how passes read it.
 
-#include "dialects/NPU/NPUDialect.h"
+#include "ashlar/Machine/Parameters.h"
+#include "dialects/Ashlar/AshlarDialect.h"
+#include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/DialectImplementation.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 
 using namespace mlir;
 
-namespace ashlar::npu {
+namespace ashlar::records {
 namespace {
 
 /// Reads parameters as the YAML that a machine file has, so that names, types
@@ -85,7 +87,7 @@ Attribute TargetAttr::parse(AsmParser &parser, Type) {
     return {};
   // A machine that only has a name is the default one.
   llvm::Expected<machine::Description> machine = machine::parseYaml(
-      parameters.yaml.empty() ? "{}" : parameters.yaml, "#npu.target");
+      parameters.yaml.empty() ? "{}" : parameters.yaml, "#ashlar.target");
   if (machine) {
     machine->name = name;
     if (llvm::Error error = machine->validate())
@@ -116,4 +118,18 @@ void TargetAttr::print(AsmPrinter &printer) const {
   printer << (section.empty() ? ">" : "}>");
 }
 
-} // namespace ashlar::npu
+FailureOr<machine::Description> machineOf(Operation *op) {
+  auto module = dyn_cast<ModuleOp>(op);
+  if (!module)
+    module = op->getParentOfType<ModuleOp>();
+  auto target =
+      module ? module->getAttrOfType<TargetAttr>(kTargetAttr) : nullptr;
+  if (target)
+    return target.getMachine();
+  (module ? module : op)->emitError()
+      << "has no '" << kTargetAttr
+      << "' attribute; ashlar-set-target gives a module its machine";
+  return failure();
+}
+
+} // namespace ashlar::records

@@ -5,11 +5,11 @@
 // RUN: ashlar-opt %s | FileCheck %s
 // RUN: ashlar-opt %s | ashlar-opt | FileCheck %s
 
-// CHECK: npu.target = #npu.target<"my \22own\22", clock_hz = 1000000000, xm_group = 4, dram = {
+// CHECK: ashlar.target = #ashlar.target<"my \22own\22", clock_hz = 1000000000, xm_group = 4, dram = {
 // CHECK-SAME: model = banked
 // CHECK-SAME: sb = {partitions = 64, bytes_per_partition = 4096,
 // CHECK-SAME: pe = {rows = 64, columns = 32,
 // CHECK-SAME: shadow_set = false,
 // CHECK-SAME: sr = {registers = 16}>
-module attributes {npu.target = #npu.target<"my \22own\22", xm_group = 4, sb = {partitions = 64, bytes_per_partition = 4096}, pe = {rows = 64, columns = 32, shadow_set = false}, dram = {model = banked}, act = {lanes = 32}, vec = {lanes = 64}>} {
+module attributes {ashlar.target = #ashlar.target<"my \22own\22", xm_group = 4, sb = {partitions = 64, bytes_per_partition = 4096}, pe = {rows = 64, columns = 32, shadow_set = false}, dram = {model = banked}, act = {lanes = 32}, vec = {lanes = 64}>} {
 }
