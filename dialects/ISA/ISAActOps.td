@@ -78,6 +78,10 @@ def ISA_ActDrainOp : ISA_Op<"ActDrain", "act.drain", 0x30, ["act"]> {
       side: lane c reads region c mod L of the unit that has the same tile in
       group `group` + c div L. These groups have equal tiles, in the same order
       of units.
+    - With `sideBySide` the lanes take T = lanes of ACT / cols tiles of each
+      group at a time, in the order of units: lane t*cols + c has lane c of the
+      t-th of them. Results do not depend on it; cycles do. At least two tiles
+      fit, and none is a tile of the operand.
     - With `mapped` the record of a lane holds the number of a lane below `cols`
       in place of alpha. The lane takes the accumulators of that lane; record,
       residual and result remain its own.
@@ -188,9 +192,10 @@ def ISA_ActDrainOp : ISA_Op<"ActDrain", "act.drain", 0x30, ["act"]> {
     FlagSince<7, "kept", 12, 45, "with fromTcu: the results go to the feature-map units">,
     FlagSince<7, "unstored", 12, 46, "with kept: they are not stored in SB">,
     USince<7, "set", 4, 12, 47, "set", "buffer set written, with kept">,
-    USince<7, "slot", 12, 12, 51, "channel", "channel of lane 0, with kept">
+    USince<7, "slot", 12, 12, 51, "channel", "channel of lane 0, with kept">,
+    FlagSince<8, "sideBySide", 12, 63, "with fromTcu: several tiles of a group at a time">
   ];
-  let isaReserved = [Reserved<6, 63, 1>, Reserved<12, 63, 1>];
+  let isaReserved = [Reserved<6, 63, 1>];
   let isaOperands = [
     Psum<Read, Loops3, "!$fromTcu">,
     Computed<Read, "accumulators", "accumulators", "$fromTcu">,

@@ -285,6 +285,14 @@ Timing actDrain(const Description &machine, uint64_t columns, uint64_t entries,
 Timing tileDrain(const Description &machine, uint64_t columns, uint64_t results,
                  VecCost cost = VecCost::Cheap);
 
+/// Tiles whose \p columns columns the lanes of ACT take side by side; at least
+/// one.
+uint64_t tilesSideBySide(const Description &machine, uint64_t columns);
+
+/// Results that a drain takes of tiles of \p results results each, \p tiles of
+/// them side by side: the largest of these counts.
+uint64_t resultsSideBySide(llvm::ArrayRef<uint64_t> results, uint64_t tiles);
+
 //===- Sparse cluster, tile mode -----------------------------------------===//
 
 /// dma.tile: \p bytes on the way to the feature-map units, \p mostBytes of them

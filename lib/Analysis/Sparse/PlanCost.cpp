@@ -9,6 +9,8 @@
 #include "ashlar/Machine/Ports.h"
 #include "llvm/Support/MathExtras.h"
 
+#include <numeric>
+
 namespace ashlar::analysis {
 
 EntrySums::EntrySums(const TileProblem &problem, bool skip,
@@ -254,6 +256,14 @@ int64_t drainCycles(const TileProblem &problem, const DrainColumn &column,
           .issue);
 }
 
+int64_t tilesSideBySide(const TileProblem &problem, const TilePlan &plan,
+                        const DrainColumn &column,
+                        const machine::Description &machine) {
+  if (plan.disjoint || plan.tiles(problem) < 2)
+    return 1;
+  return static_cast<int64_t>(machine::tilesSideBySide(machine, column.cols));
+}
+
 int64_t drainPorts(const TileProblem &problem, int64_t results, int64_t row,
                    const machine::Description &machine) {
   if (machine.sb.banks == 0)
@@ -360,9 +370,12 @@ void PlanCost::addWave(const ColumnWave &wave, const WaveChunks &chunks,
                    elements) <= static_cast<int64_t>(machine.sparse.fmuBytes);
     cost.chunks.push_back(own);
   }
-  for (int64_t d = 0; d < wave.drains; ++d)
-    cost.drain += drainCycles(problem, problem.drains[wave.firstDrain + d],
-                              /*results=*/1, machine);
+  for (int64_t d = 0; d < wave.drains; ++d) {
+    const DrainColumn &column = problem.drains[wave.firstDrain + d];
+    cost.drains.push_back(
+        {tilesSideBySide(problem, plan, column, machine),
+         drainCycles(problem, column, /*results=*/1, machine)});
+  }
   waves.push_back(std::move(cost));
 }
 
@@ -407,7 +420,7 @@ int64_t PlanCost::load(const ChunkCost &chunk) {
 }
 
 void PlanCost::runWave(const WaveCost &wave, bool loads, bool streams,
-                       int64_t share) {
+                       int64_t round) {
   int64_t ready = 0;
   if (streams && resident)
     ready = fetch(wave.stream, wave.bytes);
@@ -430,9 +443,7 @@ void PlanCost::runWave(const WaveCost &wave, bool loads, bool streams,
       set = (set + 1) %
             static_cast<int64_t>(std::min<uint64_t>(machine.sparse.fmuSets, 2));
   }
-  const int64_t drain = std::max(
-      wave.drain * share,
-      wave.wave.drains * drainPorts(problem, share, plan.cols, machine));
+  const int64_t drain = drainOf(wave, round);
   drainFree = std::max(drainFree, runFree) + drain;
   drainBusy += drain;
   sumsFree[sums] = drainFree + static_cast<int64_t>(machine.act.latency);
@@ -485,19 +496,47 @@ void PlanCost::cutRound(const ColumnWave &wave, int64_t round) {
     loadFrom = runFree;
 }
 
-/// Results of the tiles of the last round, which may be fewer and smaller.
-int64_t PlanCost::lastResults() const {
-  const auto [n, h, w] = plan.grid(problem);
-  int64_t results = 0;
-  for (int64_t tile = (rounds - 1) * units; tile < n * h * w; ++tile) {
-    auto extent = [](int64_t whole, int64_t size, int64_t index) {
-      return std::min(size, whole - index * size);
-    };
-    results += extent(problem.extent[0], plan.images, tile / (h * w)) *
-               extent(problem.extent[1], plan.rows, tile / w % h) *
-               extent(problem.extent[2], plan.cols, tile % w);
+/// Results of each tile of a round.
+std::vector<uint64_t> PlanCost::tilesOf(int64_t round) const {
+  auto extent = [](int64_t whole, int64_t size, int64_t index) {
+    return std::min(size, whole - index * size);
+  };
+  std::vector<uint64_t> results;
+  if (plan.isCut()) {
+    const auto folds = static_cast<int64_t>(plan.folds.size());
+    const int64_t images =
+        extent(problem.extent[0], plan.images, round / folds);
+    for (const partition::Box &tile : plan.folds[round % folds].cuts)
+      if (!tile.empty())
+        results.push_back(images * tile.rows * tile.cols);
+    return results;
   }
+  const auto [n, h, w] = plan.grid(problem);
+  const int64_t end = std::min((round + 1) * units, n * h * w);
+  for (int64_t tile = round * units; tile < end; ++tile)
+    results.push_back(extent(problem.extent[0], plan.images, tile / (h * w)) *
+                      extent(problem.extent[1], plan.rows, tile / w % h) *
+                      extent(problem.extent[2], plan.cols, tile % w));
   return results;
+}
+
+/// Results that a drain with `tiles` tiles side by side takes in a round.
+int64_t PlanCost::stepsOf(int64_t tiles, int64_t round) {
+  if (tiles == 1)
+    return shareOf(round);
+  std::vector<int64_t> &steps = sideBySide[tiles];
+  for (int64_t next = steps.size(); next < rounds; ++next)
+    steps.push_back(machine::resultsSideBySide(tilesOf(next), tiles));
+  return steps[round];
+}
+
+int64_t PlanCost::drainOf(const WaveCost &wave, int64_t round) {
+  int64_t cycles = 0;
+  for (const DrainCost &drain : wave.drains)
+    cycles += drain.cycles * stepsOf(drain.tiles, round);
+  const auto drains = static_cast<int64_t>(wave.drains.size());
+  return std::max(
+      cycles, drains * drainPorts(problem, shareOf(round), plan.cols, machine));
 }
 
 bool PlanCost::simulate(bool alone, int64_t most) {
@@ -517,19 +556,17 @@ bool PlanCost::simulate(bool alone, int64_t most) {
   const int64_t all = plan.disjoint
                           ? partialSums(problem, plan)
                           : llvm::divideCeilSigned(problem.positions(), rounds);
-  const bool equal = plan.isCut() || rounds == 1;
-  const int64_t last = equal ? all : lastResults();
-  const int64_t others =
-      equal ? all
-            : llvm::divideCeilSigned(problem.positions() - last, rounds - 1);
-  auto shareOf = [&](int64_t round) {
-    return round + 1 == rounds ? last : others;
-  };
+  lastShare = share = all;
+  if (!plan.isCut() && rounds > 1) {
+    const std::vector<uint64_t> last = tilesOf(rounds - 1);
+    lastShare = std::accumulate(last.begin(), last.end(), int64_t(0));
+    share = llvm::divideCeilSigned(problem.positions() - lastShare, rounds - 1);
+  }
   if (plan.tilesOutside) {
     for (int64_t round = 0; round < rounds; ++round)
       for (size_t w = 0; w < waves.size(); ++w) {
         cutRound(waves[w].wave, round);
-        runWave(waves[w], w == 0, round == 0, shareOf(round));
+        runWave(waves[w], w == 0, round == 0, round);
         // Nothing that follows ends earlier.
         if (end >= most)
           return false;
@@ -539,7 +576,7 @@ bool PlanCost::simulate(bool alone, int64_t most) {
   for (const WaveCost &wave : waves)
     for (int64_t round = 0; round < rounds; ++round) {
       cutRound(wave.wave, round);
-      runWave(wave, true, round == 0 || !resident, shareOf(round));
+      runWave(wave, true, round == 0 || !resident, round);
       if (end >= most)
         return false;
     }

@@ -92,11 +92,18 @@ struct ChunkCost {
   int64_t bytes = 0;   ///< of the longest stream
 };
 
+/// Drains of a wave that take as many tiles side by side.
+struct DrainCost {
+  int64_t tiles = 1;
+  int64_t cycles = 0; ///< for a result of each tile
+};
+
 /// A wave with its costs, the same for every round of tiles.
 struct WaveCost {
   ColumnWave wave;
   std::vector<ChunkCost> chunks;
-  int64_t drain = 0, stream = 0, bytes = 0;
+  llvm::SmallVector<DrainCost, 2> drains;
+  int64_t stream = 0, bytes = 0;
   int64_t steps = 0; ///< loads that its chunks take
 };
 
@@ -150,10 +157,15 @@ private:
   machine::Timing loadTime(int64_t streams, int64_t channels, int64_t planes,
                            const Loaded &each) const;
   int64_t load(const ChunkCost &chunk);
-  int64_t lastResults() const;
+  std::vector<uint64_t> tilesOf(int64_t round) const;
+  int64_t shareOf(int64_t round) const {
+    return round + 1 == rounds ? lastShare : share;
+  }
+  int64_t stepsOf(int64_t tiles, int64_t round);
+  int64_t drainOf(const WaveCost &wave, int64_t round);
   int64_t fetch(int64_t cycles, int64_t bytes);
   int64_t startCycles(const WaveCost &wave) const;
-  void runWave(const WaveCost &wave, bool loads, bool streams, int64_t share);
+  void runWave(const WaveCost &wave, bool loads, bool streams, int64_t round);
   void cutRound(const ColumnWave &wave, int64_t round);
 
   const TileProblem &problem;
@@ -181,6 +193,9 @@ private:
   std::array<int64_t, 2> setFree{0, 0}, sumsFree{0, 0};
   int64_t set = 0, sums = 0;
   CutCycles cut;
+  int64_t share = 0, lastShare = 0; ///< results of a round, of the last one
+  /// Results of a drain in each round, by the tiles that it has side by side.
+  std::map<int64_t, std::vector<int64_t>> sideBySide;
   /// Tables that the machine has cut, by round and groups.
   std::set<std::pair<int64_t, int64_t>> tables;
 };

@@ -67,7 +67,9 @@ uint64_t PlanCost::portCycles(const Loaded &each) const {
   if (each.runs == 0)
     return 0;
   auto bytes = static_cast<uint64_t>(each.elements * problem.elementBytes);
-  auto runs = static_cast<uint64_t>(each.runs);
+  // The phases of a row are read from SB together.
+  const uint64_t runs = std::max<uint64_t>(
+      static_cast<uint64_t>(each.runs) / geometry.w.phases.size(), 1);
   uint64_t accesses = runs * llvm::divideCeil(llvm::divideCeil(bytes, runs),
                                               machine.sb.portBytes);
   uint64_t banks =

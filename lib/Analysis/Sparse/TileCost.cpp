@@ -233,7 +233,11 @@ private:
       steps += longest;
     }
     for (const DrainColumn &column : problem.drains)
-      drain += drainCycles(problem, column, problem.positions(), machine);
+      drain += drainCycles(problem, column,
+                           llvm::divideCeilSigned(
+                               problem.positions(),
+                               tilesSideBySide(problem, plan, column, machine)),
+                           machine);
     // Unequal tiles differ in what they take.
     return scatters || plan.isCut() ? drain
                                     : std::max(rounds * steps * period, drain);

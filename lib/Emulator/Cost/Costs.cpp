@@ -331,9 +331,10 @@ Cost CostModel::of(const isa::ActDrain &op) {
 }
 
 Cost emulator::tileDrainCost(const machine::Description &machine,
-                             const isa::ActDrain &op, uint64_t results) {
+                             const isa::ActDrain &op, uint64_t steps,
+                             uint64_t results) {
   return withWork(
-      machine::tileDrain(machine, op.cols, results, functionCost(op.function)),
+      machine::tileDrain(machine, op.cols, steps, functionCost(op.function)),
       op.cols * results);
 }
 

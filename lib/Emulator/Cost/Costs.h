@@ -91,9 +91,9 @@ Cost tileOpenCost(const machine::Description &machine, const KeptTiles &kept);
 /// expensive.
 machine::VecCost functionCost(isa::Function function);
 /// Cost of a drain of the sparse cluster that takes \p results accumulators of
-/// each column.
+/// each column in \p steps steps.
 Cost tileDrainCost(const machine::Description &machine, const isa::ActDrain &op,
-                   uint64_t results);
+                   uint64_t steps, uint64_t results);
 /// \p cost of a drain with what it writes to tiles that were opened.
 Cost keptCost(const machine::Description &machine, Cost cost,
               const KeptTraffic &traffic);

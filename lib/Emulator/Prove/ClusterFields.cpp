@@ -8,6 +8,7 @@
 #include "FieldRules.h"
 #include "ashlar/Isa/ElementBytes.h"
 #include "ashlar/Isa/Tiles.h"
+#include "ashlar/Machine/Cycles.h"
 #include "ashlar/Machine/ScatterCycles.h"
 #include "ashlar/Partition/Binding.h"
 #include "llvm/Support/MathExtras.h"
@@ -274,11 +275,11 @@ Result emulator::checkCluster(const isa::ActDrain &op,
   if (Result finding = checkKept(op, machine))
     return finding;
   if (!op.fromTcu) {
-    if (op.table != 0 || op.regionStride != 0 || op.group != 0 || op.mapped)
-      return bad(
-          "table {}, region stride {}, group {} and mapped {} in a drain "
-          "of PSUM",
-          op.table, op.regionStride, op.group, op.mapped);
+    if (op.table != 0 || op.regionStride != 0 || op.group != 0 || op.mapped ||
+        op.sideBySide)
+      return bad("table {}, region stride {}, group {}, mapped {} and "
+                 "sideBySide {} in a drain of PSUM",
+                 op.table, op.regionStride, op.group, op.mapped, op.sideBySide);
     return checkResultGroups(op);
   }
   if (op.validN1 != 0)
@@ -291,6 +292,9 @@ Result emulator::checkCluster(const isa::ActDrain &op,
                isa::name(op.dstType).str());
   if (op.paramAlongSteps)
     return bad("parameters along the steps of tiles");
+  if (op.sideBySide && machine::tilesSideBySide(machine, op.cols) < 2)
+    return bad("tiles of {} lanes side by side, ACT has {} lanes", op.cols,
+               machine.act.lanes);
   if (op.mapped && op.alphaFromParam)
     return bad("records with both alpha and the lane to take");
   if (lanesOfGroup(op) > 1 && op.cols > 1 && op.regionStride == 0)

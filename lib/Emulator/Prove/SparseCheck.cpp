@@ -392,8 +392,8 @@ void SparseChecker::drainAccesses(const isa::ActDrain &op, const Table &table,
 
 /// Tiles that a cut will choose cover their region once. Parts of the operand
 /// have partial sums, each of which is read, and start the other results.
-uint64_t SparseChecker::drainSteps(const isa::ActDrain &op,
-                                   const Table &table) {
+uint64_t SparseChecker::drainResults(const isa::ActDrain &op,
+                                     const Table &table) {
   if (!table.partial)
     return drainedResults(op, table.places);
   const uint64_t sums = drainedResults(op, table.units);
@@ -402,6 +402,17 @@ uint64_t SparseChecker::drainSteps(const isa::ActDrain &op,
   // Parts of any cut reach together what the whole operand does.
   return sums + partialDrain(op, table.units).n0 *
                     (uint64_t(op.n1) * op.n2 - table.reached);
+}
+
+/// Of tiles side by side that a cut will choose, as if they were equal.
+uint64_t SparseChecker::drainSteps(const isa::ActDrain &op,
+                                   const Table &table) const {
+  if (!op.sideBySide)
+    return drainResults(op, table);
+  if (!table.cut)
+    return drainedSteps(machine, op, table.places);
+  return llvm::divideCeil(drainResults(op, table),
+                          machine::tilesSideBySide(machine, op.cols));
 }
 
 SparseChecker::Result SparseChecker::visit(const isa::ActDrain &op,
@@ -414,9 +425,13 @@ SparseChecker::Result SparseChecker::visit(const isa::ActDrain &op,
   const Table *table = nullptr;
   if (Result finding = readTable(op.table, table))
     return finding;
+  if (op.sideBySide && table->partial)
+    return Finding{FaultKind::BadField,
+                   "partial sums of tiles of the operand side by side"};
   if (Result finding = drainSums(op, *table))
     return finding;
   drainAccesses(op, *table, accesses);
-  cost = tileDrainCost(machine, op, drainSteps(op, *table));
+  cost = tileDrainCost(machine, op, drainSteps(op, *table),
+                       drainResults(op, *table));
   return op.kept ? keepResults(op, *table, *cost) : std::nullopt;
 }

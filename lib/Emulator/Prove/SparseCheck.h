@@ -152,7 +152,8 @@ private:
   static Result checkGroups(const isa::ActDrain &op, const Table &table);
   Result drainSums(const isa::ActDrain &op, const Table &table);
   /// Entries that a drain reads and results that it starts.
-  static uint64_t drainSteps(const isa::ActDrain &op, const Table &table);
+  static uint64_t drainResults(const isa::ActDrain &op, const Table &table);
+  uint64_t drainSteps(const isa::ActDrain &op, const Table &table) const;
   void drainAccesses(const isa::ActDrain &op, const Table &table,
                      Accesses &accesses) const;
   /// What the opening of tiles for drains has to be.

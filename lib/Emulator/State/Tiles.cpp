@@ -87,6 +87,19 @@ uint64_t emulator::drainedResults(const isa::ActDrain &op,
   return results;
 }
 
+uint64_t emulator::drainedSteps(const machine::Description &machine,
+                                const isa::ActDrain &op,
+                                const TileTable &table) {
+  if (!op.sideBySide)
+    return drainedResults(op, table);
+  std::vector<uint64_t> results;
+  for (const TileEntry &entry : table)
+    if (!entry.idle() && entry.group == op.group)
+      results.push_back(entry.results());
+  return machine::resultsSideBySide(
+      results, machine::tilesSideBySide(machine, op.cols));
+}
+
 uint32_t emulator::firstImage(const isa::ActDrain &op, const TileTable &table) {
   uint32_t first = UINT32_MAX;
   for (const TileEntry &entry : table)

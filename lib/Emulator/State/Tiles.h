@@ -107,6 +107,10 @@ std::vector<std::vector<uint64_t>> drainedUnits(const isa::ActDrain &op,
 /// The results of a group's units, as often as units have sums for them.
 uint64_t drainedResults(const isa::ActDrain &op, const TileTable &table);
 
+/// Those that a drain takes one after the other: of tiles side by side the most.
+uint64_t drainedSteps(const machine::Description &machine,
+                      const isa::ActDrain &op, const TileTable &table);
+
 /// The first image of a group's tiles; 0 if it has none.
 uint32_t firstImage(const isa::ActDrain &op, const TileTable &table);
 

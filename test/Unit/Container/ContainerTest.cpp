@@ -151,7 +151,7 @@ TEST(Container, VersionsAreNamed) {
   bytes[8] = 1;
   bytes[14] = 9;
   EXPECT_EQ(message(bytes),
-            "f: instruction set version 3.9, this reader knows 3.7");
+            "f: instruction set version 3.9, this reader knows 3.8");
 }
 
 TEST(Container, HeaderMessages) {

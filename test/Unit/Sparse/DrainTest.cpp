@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Drains that take the lanes of several groups of units.
+// Drains that take the lanes of several groups of units, or of several tiles.
 
 #include "../Emulator/TestSupport.h"
 #include "Convolution.h"
@@ -59,4 +59,51 @@ TEST(TileDrains, DrainsOfSeveralGroupsAreChecked) {
   EXPECT_NE(llvm::toString(run.takeError())
                 .find("lane 0 takes the accumulators of lane 8"),
             std::string::npos);
+}
+
+/// Tiles of a group side by side: the largest of those taken together counts.
+TEST(TileDrains, TilesSideBySideTakeTheCyclesOfTheLargest) {
+  machine::Description machine = llvm::cantFail(machine::load("a1"));
+  machine.act.lanes = 9;
+  std::mt19937_64 random(27);
+  Convolution conv;
+  conv.channels = conv.results = 4;
+  conv.height = 8;
+  conv.width = 7;
+  conv.fill(random, 0.5, machine);
+  TilePlan plan;
+  plan.tileH = 3;
+  plan.tileW = 7;
+  plan.channelsPerLoad = plan.regions = 4;
+  const TileProgram apart = buildTiles(conv, plan, machine, random);
+  auto sideBySide = [](isa::ActDrain &op) { return op.sideBySide = true; };
+  emulator::RunResult one, two;
+  EXPECT_TRUE(sumsOf(apart.program, {}, &one) == conv.direct());
+  EXPECT_TRUE(sumsOf(withOne<isa::ActDrain>(apart.program, sideBySide), {},
+                     &two) == conv.direct());
+  const auto act = static_cast<size_t>(isa::Queue::Act);
+  // Rows of three, three and two; two tiles of four lanes fit nine.
+  EXPECT_EQ(one.queues[act].busy, 8u * 7);
+  EXPECT_EQ(two.queues[act].busy, (3u + 2) * 7);
+  // The lanes took as many results.
+  EXPECT_EQ(one.queues[act].work, two.queues[act].work);
+  machine.act.lanes = 7;
+  EXPECT_EQ(faultAfter<isa::ActDrain>(
+                buildTiles(conv, plan, machine, random).program, sideBySide),
+            FaultKind::BadField);
+  machine.act.lanes = 9;
+  EXPECT_EQ(faultAfter<isa::ActDrain>(apart.program,
+                                      [](isa::ActDrain &op) {
+                                        op.fromTcu = false;
+                                        op.regionStride = op.group = 0;
+                                        return op.sideBySide = true;
+                                      }),
+            FaultKind::BadField);
+  // Partial sums are added as they come.
+  plan.tileH = 8;
+  plan.cut = TileCut{2};
+  plan.cut->disjoint = true;
+  EXPECT_EQ(faultAfter<isa::ActDrain>(
+                buildTiles(conv, plan, machine, random).program, sideBySide),
+            FaultKind::BadField);
 }

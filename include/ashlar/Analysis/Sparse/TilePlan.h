@@ -298,6 +298,12 @@ struct TilePlan {
   ColumnWave inputs(const TileProblem &problem, const ColumnWave &wave) const;
 };
 
+/// Tiles of a plan that a drain takes side by side (`act.drain`, sideBySide);
+/// 1: one after the other.
+int64_t tilesSideBySide(const TileProblem &problem, const TilePlan &plan,
+                        const DrainColumn &column,
+                        const machine::Description &machine);
+
 /// Groups of units that the columns of any one drain take.
 int64_t mostParts(const TileProblem &problem);
 

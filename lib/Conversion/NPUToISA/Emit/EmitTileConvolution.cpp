@@ -365,6 +365,8 @@ void TileConvolutionEmitter::emitDrain(const WaveStreams &streams, size_t index,
   drain.group = column.first - wave.first;
   drain.groupLanes = column.columns > 1 ? outputs.cols : 0;
   drain.mapped = !program.problem.order.empty();
+  drain.sideBySide =
+      analysis::tilesSideBySide(program.problem, plan, column, machine) > 1;
   drain.psum = sums;
   drain.regionStride = results();
   drain.cols = column.cols;
