@@ -399,22 +399,6 @@ Timing ashlar::machine::tileDrain(const Description &machine, uint64_t columns,
   return timing;
 }
 
-uint64_t ashlar::machine::tilesSideBySide(const Description &machine,
-                                          uint64_t columns) {
-  return std::max<uint64_t>(1,
-                            machine.act.lanes / std::max<uint64_t>(columns, 1));
-}
-
-uint64_t ashlar::machine::resultsSideBySide(llvm::ArrayRef<uint64_t> results,
-                                            uint64_t tiles) {
-  uint64_t sum = 0;
-  for (; !results.empty();
-       results = results.drop_front(std::min<size_t>(tiles, results.size())))
-    sum = add(sum, *llvm::max_element(results.take_front(
-                       std::min<size_t>(tiles, results.size()))));
-  return sum;
-}
-
 Timing ashlar::machine::actDrain(const Description &machine, uint64_t columns,
                                  uint64_t entries, VecCost cost) {
   Timing timing = tileDrain(machine, columns, entries, cost);

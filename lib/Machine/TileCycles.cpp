@@ -217,3 +217,19 @@ Timing machine::cutTiles(const Description &machine, uint64_t counters,
       add(pass + machine.sparse.partCycles, limited(probes));
   return {cycles, cycles, 0};
 }
+
+uint64_t machine::tilesSideBySide(const Description &machine,
+                                  uint64_t columns) {
+  return std::max<uint64_t>(1,
+                            machine.act.lanes / std::max<uint64_t>(columns, 1));
+}
+
+uint64_t machine::resultsSideBySide(llvm::ArrayRef<uint64_t> results,
+                                    uint64_t tiles) {
+  uint64_t sum = 0;
+  for (; !results.empty();
+       results = results.drop_front(std::min<size_t>(tiles, results.size())))
+    sum = add(sum, *llvm::max_element(results.take_front(
+                       std::min<size_t>(tiles, results.size()))));
+  return sum;
+}

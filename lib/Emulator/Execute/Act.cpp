@@ -157,10 +157,10 @@ static void drainUnits(Engine &engine, const isa::ActDrain &op) {
                   [](const TileEntry &entry) { return entry.operand.partial; });
   if (engine.cutTables[op.table]) {
     const uint64_t unreached = partial ? unreachedResults(op, table) : 0;
-    engine.measured[engine.current] = tileDrainCost(
-        *engine.machine, op,
-        drainedSteps(*engine.machine, op, table) + unreached,
-        drainedResults(op, table) + unreached);
+    engine.measured[engine.current] =
+        tileDrainCost(*engine.machine, op,
+                      drainedSteps(*engine.machine, op, table) + unreached,
+                      drainedResults(op, table) + unreached);
   }
   if (partial) {
     drainPartial(engine, op, table);

@@ -96,8 +96,8 @@ uint64_t emulator::drainedSteps(const machine::Description &machine,
   for (const TileEntry &entry : table)
     if (!entry.idle() && entry.group == op.group)
       results.push_back(entry.results());
-  return machine::resultsSideBySide(
-      results, machine::tilesSideBySide(machine, op.cols));
+  return machine::resultsSideBySide(results,
+                                    machine::tilesSideBySide(machine, op.cols));
 }
 
 uint32_t emulator::firstImage(const isa::ActDrain &op, const TileTable &table) {

@@ -107,7 +107,8 @@ std::vector<std::vector<uint64_t>> drainedUnits(const isa::ActDrain &op,
 /// The results of a group's units, as often as units have sums for them.
 uint64_t drainedResults(const isa::ActDrain &op, const TileTable &table);
 
-/// Those that a drain takes one after the other: of tiles side by side the most.
+/// Those that a drain takes one after the other: of tiles side by side the
+/// most.
 uint64_t drainedSteps(const machine::Description &machine,
                       const isa::ActDrain &op, const TileTable &table);
 
