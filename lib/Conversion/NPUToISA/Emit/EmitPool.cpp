@@ -12,11 +12,10 @@
 #include "../Generator.h"
 
 #include "ashlar/Analysis/Cost/MovementQueues.h"
-#include "ashlar/Analysis/Layout/MoveView.h"
+#include "ashlar/Analysis/Layout/StorageType.h"
 #include "ashlar/Machine/Cycles.h"
 #include "ashlar/Partition/PoolAxis.h"
 #include "dialects/NPU/NPUDialect.h"
-#include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/MathExtras.h"
 
 #include <limits>
