@@ -98,6 +98,26 @@ bool hasPoolsInDrains(llvm::StringRef decisions) {
   });
 }
 
+bool mayUseClusterAlone(llvm::StringRef decisions, uint64_t total) {
+  const llvm::json::Value all = llvm::cantFail(llvm::json::parse(decisions));
+  int64_t onArray = 0, loss = 0;
+  for (const llvm::json::Value &value : *all.getAsArray()) {
+    const llvm::json::Object &entry = *value.getAsObject();
+    const llvm::json::Object *others = entry.getObject("alternatives");
+    if (!others || entry.getString("choice") != "dense" ||
+        !others->getInteger("dense"))
+      continue;
+    // Plans that were not searched lose too much.
+    const auto tile = others->getInteger("sparse-tile");
+    if (!tile)
+      return false;
+    ++onArray;
+    loss += std::max<int64_t>(*tile - *others->getInteger("dense"), 0);
+  }
+  // Loads between layers are a quarter of small networks at most.
+  return onArray > 0 && loss <= static_cast<int64_t>(total / 4);
+}
+
 bool hasKeptMaps(llvm::StringRef decisions) {
   const llvm::json::Value all = llvm::cantFail(llvm::json::parse(decisions));
   return llvm::any_of(*all.getAsArray(), [](const llvm::json::Value &value) {

@@ -39,6 +39,17 @@ struct NetworkCycles {
 inline constexpr llvm::StringLiteral kComparedReason =
     "the network is compared without the sparse cluster";
 
+/// Reason of layers on the sparse cluster in a program that has all of them
+/// there, compared with one where each was decided by itself.
+inline constexpr llvm::StringLiteral kAllComparedReason =
+    "the network is compared with all convolutions on the sparse cluster";
+
+/// True if \p decisions, JSON, have convolutions on the array that the cluster
+/// could run too, of a network of \p total cycles, and predict that all of
+/// them together lose less there than their loads may save
+/// where results stay in the cluster.
+bool mayUseClusterAlone(llvm::StringRef decisions, uint64_t total);
+
 /// The same of pools in a program that is compared with one where they drain
 /// PSUM.
 inline constexpr llvm::StringLiteral kPoolsComparedReason =

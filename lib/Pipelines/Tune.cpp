@@ -20,10 +20,6 @@ using namespace mlir;
 
 namespace ashlar::pipelines {
 
-/// The part of a run that an engine waits for banks from which on another
-/// placement is tried: one in 32.
-static constexpr uint64_t kBankWaits = 32;
-
 /// What was not compared, as decisions name it.
 static constexpr llvm::StringLiteral kMapsCompared =
                                          "feature maps without compression",
@@ -35,9 +31,10 @@ static constexpr llvm::StringLiteral kMapsCompared =
                                          "operands of convolutions as they lie",
                                      kPoolsCompared = "pools of stored maps",
                                      kKeptCompared = "maps that are loaded",
-                                     kBanksCompared = "results in other banks",
                                      kScatterCompared = "no scatter mode",
-                                     kArrayCompared = "no sparse cluster";
+                                     kArrayCompared = "no sparse cluster",
+                                     kClusterCompared =
+                                         "all convolutions on the cluster";
 
 /// Cycles of the program of `result`.
 llvm::Expected<NetworkCycles> Compilation::cyclesOfResult() {
@@ -419,63 +416,6 @@ llvm::Expected<Tried> Compilation::tryKept(ClusterChoice &choice) {
   return loaded;
 }
 
-/// The comparison of two placements of results, for reports.
-static records::DecisionAttr banksDecisionFor(MLIRContext *context,
-                                              uint64_t apart, uint64_t low) {
-  const std::string reason = llvm::formatv(
-      "the whole network takes {0} cycles with results in other banks than "
-      "their operands, {1} with results as low as they fit",
-      apart, low);
-  return records::Decision(
-             context, apart < low ? "banks-apart" : "low-addresses", reason)
-      .alternative("banks-apart", static_cast<int64_t>(apart))
-      .alternative("low-addresses", static_cast<int64_t>(low))
-      .get();
-}
-
-/// Where engines wait for banks of the state buffer, also compiles with results
-/// in other banks than operands, and keeps what takes fewer cycles. With more
-/// memory a plan that begins at its start shares fewer banks: without this a
-/// larger memory would be slower. Both programs are the same up to the plan.
-llvm::Expected<Tried> Compilation::tryBanks(const ClusterChoice &choice,
-                                            Tried dense) {
-  if (machine.sb.banks < 2 || options.comparedWork == 0)
-    return dense;
-  auto measured = dense.cycles(*budget, options.sparse.sample);
-  if (!measured)
-    return measured.takeError();
-  const NetworkCycles before = **measured;
-  if (before.bankWaits * kBankWaits < before.total ||
-      !budget->allows(kBanksCompared))
-    return dense;
-  (*dense.assigned)->setAttr(npu::kBanksApartAttr, UnitAttr::get(&context));
-  auto apart = runTrial(choice, *dense.assigned, Phase::Plan);
-  if (!apart) {
-    budget->wasGivenUp(kBanksCompared);
-    llvm::consumeError(apart.takeError());
-    return dense;
-  }
-  auto after = apart->cycles(*budget, options.sparse.sample);
-  if (!after)
-    return after.takeError();
-  const uint64_t cycles = (*after)->total;
-  banksApart = cycles < before.total;
-  banksDecision = banksDecisionFor(&context, cycles, before.total);
-  std::vector<PhaseTime> times = dense.result.times;
-  Tried best = std::move(banksApart ? *apart : dense);
-  // Both were compiled before it was known.
-  CompileResult &result = best.result;
-  if (banksApart)
-    result.times.insert(result.times.begin(), times.begin(),
-                        llvm::find_if(times, [](const PhaseTime &time) {
-                          return time.phase == Phase::Plan;
-                        }));
-  result.decisionsJson =
-      joinDecisions(result.decisionsJson, programDecision(banksDecision));
-  result.program->decisionsJson = result.decisionsJson;
-  return best;
-}
-
 /// The predicted choice of clusters, in the layout and the banks that take
 /// fewest cycles.
 llvm::Expected<Tried> Compilation::tryFirst(ClusterChoice &choice) {
@@ -489,8 +429,9 @@ llvm::Expected<Tried> Compilation::tryFirst(ClusterChoice &choice) {
 /// machine or the budget.
 llvm::Expected<std::optional<Tried>>
 Compilation::tryOther(const ClusterChoice &choice) {
-  const llvm::StringLiteral what =
-      choice.mode == "off" ? kArrayCompared : kScatterCompared;
+  const llvm::StringLiteral what = choice.mode == "off"    ? kArrayCompared
+                                   : choice.mode == "tile" ? kClusterCompared
+                                                           : kScatterCompared;
   if (!budget->allows(what))
     return std::nullopt;
   auto tried = tryClusters(choice);
@@ -505,10 +446,22 @@ Compilation::tryOther(const ClusterChoice &choice) {
   return std::nullopt;
 }
 
-/// Decides between layouts, and between the predicted choice of clusters, the
-/// same without scatter mode, and none at all by the cycles of the whole
-/// network; a choice or a rule that was requested is only compared with none.
-/// True if `result` is the finished program.
+/// Why a choice was taken: what the network takes with it, and otherwise.
+static std::string comparedReason(llvm::StringRef mode, uint64_t cycles,
+                                  uint64_t otherwise) {
+  if (mode == "off")
+    return llvm::formatv("the whole network takes {0} cycles with the sparse "
+                         "cluster, {1} without",
+                         otherwise, cycles);
+  return llvm::formatv("the whole network takes {0} cycles with all "
+                       "convolutions on the sparse cluster, {1} otherwise",
+                       cycles, otherwise);
+}
+
+/// Decides between layouts, and between the predicted choice of clusters, all
+/// convolutions there, the same without scatter mode, and none at all by the
+/// cycles of the whole network; a choice or a rule that was requested is only
+/// compared with none. True if `result` is the finished program.
 llvm::Expected<bool> Compilation::measureChoices() {
   auto start = std::chrono::steady_clock::now();
   if (llvm::Error error = bindCommon())
@@ -532,6 +485,13 @@ llvm::Expected<bool> Compilation::measureChoices() {
       return use.takeError();
     if (i == 0 && use->scatters && open)
       choices.push_back({"auto", false, ""});
+    if (i == 0 && use->runs && open && options.sparse.keep == "auto") {
+      auto cycles = tried->cycles(*budget, options.sparse.sample);
+      if (!cycles)
+        return cycles.takeError();
+      if (mayUseClusterAlone(tried->result.decisionsJson, (*cycles)->total))
+        choices.push_back({"tile", false, kAllComparedReason.str()});
+    }
     if (i == 0 && use->runs)
       choices.push_back({"off", false, kComparedReason.str()});
     if (choices.size() > 1) {
@@ -543,13 +503,13 @@ llvm::Expected<bool> Compilation::measureChoices() {
           measured = measuredText(**cycles, *least);
         continue;
       }
-      if (choice.mode == "off") {
-        choice.reason = llvm::formatv("the whole network takes {0} cycles with "
-                                      "the sparse cluster, {1} without",
-                                      least->total, (*cycles)->total);
+      if (i > 0 && !choice.reason.empty()) {
+        const std::string placeholder = std::exchange(
+            choice.reason,
+            comparedReason(choice.mode, (*cycles)->total, least->total));
         CompileResult &result = tried->result;
         result.decisionsJson =
-            giveReason(result.decisionsJson, kComparedReason, choice.reason);
+            giveReason(result.decisionsJson, placeholder, choice.reason);
         result.program->decisionsJson = result.decisionsJson;
       }
       least = **cycles;

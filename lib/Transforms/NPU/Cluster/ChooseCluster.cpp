@@ -37,6 +37,7 @@ struct ChooseClusterPass : impl::ChooseClusterBase<ChooseClusterPass> {
     if (failed(machine) || failed(readOptions(policy)))
       return signalPassFailure();
     auto reason = getOperation()->getAttrOfType<StringAttr>(kDenseReasonAttr);
+    hasReason = reason != nullptr;
     offReason =
         reason ? reason.getValue().str() : "the sparse cluster is switched off";
     cut = policy.cut;
@@ -140,7 +141,8 @@ struct ChooseClusterPass : impl::ChooseClusterBase<ChooseClusterPass> {
     return success();
   }
 
-  std::string offReason; ///< what mode off gives as its reason
+  std::string offReason;  ///< what mode off gives as its reason
+  bool hasReason = false; ///< the module has a reason for its mode
 
   std::string reasonOf(const Candidate &candidate) const {
     if (mode == "off")
@@ -154,8 +156,9 @@ struct ChooseClusterPass : impl::ChooseClusterBase<ChooseClusterPass> {
     if (candidate.pulled && candidate.sparse)
       return "the network takes fewer cycles so";
     if (candidate.sparse)
-      return candidate.gains() ? "fewer cycles than the dense array"
-                               : "requested";
+      return candidate.gains()             ? "fewer cycles than the dense array"
+             : mode == "tile" && hasReason ? offReason
+                                           : "requested";
     if (candidate.beside)
       return "the array is idle while other readers run on the cluster";
     if (candidate.pinned)
