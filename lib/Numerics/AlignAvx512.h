@@ -7,6 +7,7 @@
 #define ASHLAR_LIB_NUMERICS_ALIGNAVX512_H
 
 #include "RowsAvx512.h"
+#include "WindowMaximaAvx512.h"
 
 #include <immintrin.h>
 
@@ -246,6 +247,7 @@ makeTable512(llvm::StringRef name, decltype(KernelTable::packStationary) pack) {
   table.epilogue = epilogueLanes<true>;
   table.decode8 = decode8Lanes;
   table.reduceStep = reduceLanes;
+  table.windowMaxima8 = windowMaximaLanes<reduceLanes, gather32Lanes>;
   table.encode8 = encodeRowsLanes<int8_t>;
   table.encode16 = encodeRowsLanes<int16_t>;
   table.drain8 = drainRows<epilogueLanes<false>, encodeRowsLanes<int8_t>>;

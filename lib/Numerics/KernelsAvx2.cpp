@@ -26,6 +26,7 @@ static constexpr KernelTable makeAvx2Table() {
   table.epilogue = epilogueLanes<true>;
   table.decode8 = decode8Lanes;
   table.reduceStep = reduceLanes;
+  table.windowMaxima8 = windowMaxima<decode8Lanes, reduceLanes, gather32Lanes>;
   table.encode8 = encodeRowsLanes<int8_t>;
   table.encode16 = encodeRowsLanes<int16_t>;
   table.drain8 = drainRows<epilogueLanes<false>, encodeRowsLanes<int8_t>>;

@@ -4,6 +4,7 @@
 
 #include "Internal.h"
 #include "RoundingErrors.h"
+#include "WindowMaxima.h"
 
 namespace ashlar::numerics {
 
@@ -241,6 +242,7 @@ constinit const KernelTable scalarTable = {
     binaryRow,
     immediateRow,
     reduceRow,
+    windowMaxima<decodeRow<int8_t>, reduceRow, gatherRow<uint32_t>>,
     sweepTile,
     sumRoundingErrors};
 

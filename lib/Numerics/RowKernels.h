@@ -11,6 +11,7 @@
 #include "Internal.h"
 #include "RoundingErrors.h"
 #include "Scalar.h"
+#include "WindowMaxima.h"
 
 #include "ashlar/Numerics/Kernels.h"
 
@@ -566,6 +567,7 @@ makeTable(llvm::StringRef name, decltype(KernelTable::packStationary) pack) {
           binaryRow,
           immediateRow,
           reduceRow,
+          windowMaxima<decodeRow<int8_t>, reduceRow, gatherRow<uint32_t>>,
           nullptr,
           sumRoundingErrors};
 }

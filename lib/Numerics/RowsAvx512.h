@@ -125,28 +125,48 @@ static void epilogueLanes(const int64_t *acc, size_t n,
 // Decode
 //===----------------------------------------------------------------------===//
 
-/// decodeRow() of one-byte mantissas.
-static inline void decode8Lanes(const int8_t *mant, const int8_t *cells,
-                                size_t n, int mantissa, float *out) {
-  const __m512i limit = _mm512_set1_epi32(1 - (int32_t(1) << (mantissa - 1))),
-                bias = _mm512_set1_epi32(127), lowest = _mm512_set1_epi32(-126),
-                shift = _mm512_set1_epi32(mantissa - 2);
-  const __m128i drop = _mm_cvtsi32_si128(32 - mantissa);
-  for (size_t t = 0; t < n; t += 16) {
-    const __mmask16 mask = lanes16(n - t);
-    __m512i m = _mm512_cvtepi8_epi32(_mm_maskz_loadu_epi8(mask, mant + t));
+// Internal linkage, as in RowKernels.h.
+namespace { // NOLINT(misc-anonymous-namespace-in-header)
+/// decodeRow() of one-byte mantissas, 16 of them.
+class Decode8Lanes {
+public:
+  explicit Decode8Lanes(int mantissa)
+      : limit(_mm512_set1_epi32(1 - (int32_t(1) << (mantissa - 1)))),
+        shift(_mm512_set1_epi32(mantissa - 2)),
+        drop(_mm_cvtsi32_si128(32 - mantissa)) {}
+
+  [[gnu::always_inline]] __m512
+  operator()(const int8_t *mant, const int8_t *cells, __mmask16 mask) const {
+    const __m512i bias = _mm512_set1_epi32(127),
+                  lowest = _mm512_set1_epi32(-126);
+    __m512i m = _mm512_cvtepi8_epi32(_mm_maskz_loadu_epi8(mask, mant));
     m = _mm512_sra_epi32(_mm512_sll_epi32(m, drop), drop);
     const __m512i e = _mm512_sub_epi32(
-        _mm512_cvtepi8_epi32(_mm_maskz_loadu_epi8(mask, cells + t)), shift);
+        _mm512_cvtepi8_epi32(_mm_maskz_loadu_epi8(mask, cells)), shift);
     const __m512i high = _mm512_max_epi32(e, lowest);
-    __m512 x = _mm512_cvtepi32_ps(_mm512_max_epi32(m, limit));
-    x = _mm512_mul_ps(x, _mm512_castsi512_ps(_mm512_slli_epi32(
-                             _mm512_add_epi32(high, bias), 23)));
-    if (_mm512_cmplt_epi32_mask(e, lowest) != 0)
-      x = _mm512_mul_ps(
-          x, _mm512_castsi512_ps(_mm512_slli_epi32(
-                 _mm512_add_epi32(_mm512_sub_epi32(e, high), bias), 23)));
-    _mm512_mask_storeu_ps(out + t, mask, x);
+    const __m512 x =
+        _mm512_mul_ps(_mm512_cvtepi32_ps(_mm512_max_epi32(m, limit)),
+                      _mm512_castsi512_ps(
+                          _mm512_slli_epi32(_mm512_add_epi32(high, bias), 23)));
+    if (_mm512_cmplt_epi32_mask(e, lowest) == 0)
+      return x;
+    return _mm512_mul_ps(
+        x, _mm512_castsi512_ps(_mm512_slli_epi32(
+               _mm512_add_epi32(_mm512_sub_epi32(e, high), bias), 23)));
+  }
+
+private:
+  __m512i limit, shift;
+  __m128i drop;
+};
+} // namespace
+
+static inline void decode8Lanes(const int8_t *mant, const int8_t *cells,
+                                size_t n, int mantissa, float *out) {
+  const Decode8Lanes decode(mantissa);
+  for (size_t t = 0; t < n; t += 16) {
+    const __mmask16 mask = lanes16(n - t);
+    _mm512_mask_storeu_ps(out + t, mask, decode(mant + t, cells + t, mask));
   }
 }
 

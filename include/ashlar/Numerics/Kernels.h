@@ -182,6 +182,23 @@ struct RoundingErrors {
 /// Elements after the last one of a tile that sweepTile may read.
 inline constexpr size_t kTileSlack = 32;
 
+/// A position of windows along the width: the results from `begin` on, `count`
+/// of them, take a column each, the first of them column `column`.
+struct WindowTap {
+  size_t column, begin, count;
+};
+
+/// Windows side by side, `step` columns apart, on some lines of a map.
+struct MaxWindows {
+  size_t lines, columns, width; ///< `width` results.
+  size_t step;
+  int mantissa;
+  const WindowTap *taps; ///< In the order of the window.
+  size_t tapCount;
+};
+/// Floats around the columns of windowMaxima8() that kernels may read.
+inline constexpr size_t kWindowSlack = 64;
+
 /// All row kernels of one instruction set. n may be 0 and of any size,
 /// mantissas lie at any byte address, all else is aligned to its type; outputs
 /// may be an input itself where element types agree, but must not overlap
@@ -310,6 +327,13 @@ struct KernelTable {
   /// acc[t] = reduceStep(reduction, acc[t], in[t]); not for ArgMax/ArgMin.
   void (*reduceStep)(Reduction reduction, const float *in, size_t n,
                      float *acc);
+
+  /// out[i] = the maximum of window i, of elements that decode8() gives, by the
+  /// steps of reduceStep(): of the lines in their order, and then of columns.
+  /// `columns` has room for kWindowSlack floats before and after those of the
+  /// window, whose contents do not matter.
+  void (*windowMaxima8)(const int8_t *const *mant, const int8_t *const *cells,
+                        const MaxWindows &windows, float *columns, float *out);
 
   /// Adds to the sum of every place of the tile 2^shift times the products of
   /// all coefficients with the elements that lie as far from the place's own,

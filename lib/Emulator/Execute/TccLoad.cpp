@@ -30,9 +30,10 @@ struct Source {
 /// channels, whose maps differ in nothing but their place.
 class UnitLoad {
 public:
-  UnitLoad(const isa::DmaTile &op, const TileEntry &entry)
-      : op(op), entry(entry), geometry(isa::geometryOf(op)), n1(op.inN),
-        y1(op.inH), x1(op.inW), step(int64_t(op.srcStrideW) * op.sW) {
+  UnitLoad(const isa::DmaTile &op, const machine::TileGeometry &geometry,
+           const TileEntry &entry)
+      : op(op), entry(entry), geometry(geometry), n1(op.inN), y1(op.inH),
+        x1(op.inW), step(int64_t(op.srcStrideW) * op.sW) {
     if (entry.operand.partial) {
       y0 = entry.operand.y;
       x0 = entry.operand.x;
@@ -43,9 +44,9 @@ public:
   }
   /// Of a part of the operand, which begins at the source; all else in the slot
   /// stays as it is.
-  UnitLoad(const isa::DmaTile &op, const TileEntry &entry,
-           const isa::MapBox &part)
-      : op(op), entry(entry), geometry(isa::geometryOf(op)), n0(part.n),
+  UnitLoad(const isa::DmaTile &op, const machine::TileGeometry &geometry,
+           const TileEntry &entry, const isa::MapBox &part)
+      : op(op), entry(entry), geometry(geometry), n0(part.n),
         n1(part.n + part.images), y0(part.y), x0(part.x),
         y1(part.y + part.rows), x1(part.x + part.cols),
         step(int64_t(op.srcStrideW) * op.sW), from{part.n, part.y, part.x},
@@ -72,7 +73,7 @@ private:
 
   const isa::DmaTile &op;
   const TileEntry &entry;
-  const machine::TileGeometry geometry;
+  const machine::TileGeometry &geometry; ///< The same for all units.
   /// What the unit may hold: the feature map, or its part of it.
   int64_t n0 = 0, n1, y0 = 0, x0 = 0, y1, x1;
   const int64_t step;
@@ -148,14 +149,6 @@ void UnitLoad::plan() {
       }
 }
 
-static void fillGap(uint8_t *to, uint8_t value, uint64_t bytes) {
-  // Most are the one element of a padding column.
-  if (bytes == 1)
-    *to = value;
-  else
-    std::memset(to, value, bytes);
-}
-
 void UnitLoad::run(const numerics::KernelTable &kernels,
                    const Source &source) const {
   // Bytes that are written may be any object's: what loops read is local.
@@ -163,7 +156,7 @@ void UnitLoad::run(const numerics::KernelTable &kernels,
   const int64_t apart = step;
   const auto gather = bytes == 1 ? kernels.gather8 : kernels.gather16;
   for (const Gap gap : llvm::ArrayRef<Gap>(gaps))
-    fillGap(slot + gap.to * bytes, fill, gap.count * bytes);
+    fillShort(slot + gap.to * bytes, fill, gap.count * bytes);
   if (apart == static_cast<int64_t>(bytes)) {
     for (const Run run : llvm::ArrayRef<Run>(runs))
       copyShort(pixels + run.from, run.count * bytes, slot + run.to * bytes);
@@ -174,12 +167,12 @@ void UnitLoad::run(const numerics::KernelTable &kernels,
 }
 
 /// Mantissas and cells of one unit.
-static void loadUnit(Engine &engine, const isa::DmaTile &op, uint64_t unit,
+static void loadUnit(Engine &engine, const isa::DmaTile &op,
+                     const machine::TileGeometry &geometry, uint64_t unit,
                      const TileEntry &entry) {
   const Memory &memory = engine.memory;
   const uint64_t target = entry.memoryOf(unit);
-  const UnitLoad load(op, entry);
-  const machine::TileGeometry geometry = isa::geometryOf(op);
+  const UnitLoad load(op, geometry, entry);
   const uint64_t elements = geometry.slotElements();
   const uint64_t partitions = engine.machine->sb.partitions;
   const uint64_t bytes = storedBytes(op.type, op.mantissa);
@@ -213,11 +206,12 @@ static void loadUnit(Engine &engine, const isa::DmaTile &op, uint64_t unit,
 }
 
 /// Opens the tiles of one unit for drains: zeros, which pixels will overwrite.
-static void openUnit(Engine &engine, const isa::DmaTile &op, uint64_t unit,
+static void openUnit(Engine &engine, const isa::DmaTile &op,
+                     const machine::TileGeometry &geometry, uint64_t unit,
                      const TileEntry &entry) {
   const Memory &memory = engine.memory;
   const uint64_t target = entry.memoryOf(unit);
-  const uint64_t elements = isa::geometryOf(op).slotElements();
+  const uint64_t elements = geometry.slotElements();
   std::memset(memory.fmu(target, op.set, op.mantissas), 0,
               op.channels * elements * storedBytes(op.type, op.mantissa));
   if (const uint64_t planes = loadedPlanes(op))
@@ -228,16 +222,16 @@ static void openUnit(Engine &engine, const isa::DmaTile &op, uint64_t unit,
 /// The channels of a drain that a unit holds, from its result, of which
 /// \p source says where the tile's first pixel is.
 static void keepInUnit(Engine &engine, const isa::DmaTile &source,
+                       const machine::TileGeometry &geometry,
                        const isa::ActDrain &op, const isa::MapBox &tile,
                        uint64_t unit, const TileEntry &entry) {
   const Memory &memory = engine.memory;
   const KeptTiles &kept = engine.kept[op.set];
   const auto [first, count] = kept.slotsOf(entry, op.slot, op.cols);
-  const machine::TileGeometry geometry = isa::geometryOf(source);
   const uint64_t pixels = keptElements(source, geometry, entry, tile);
   if (count == 0 || pixels == 0)
     return;
-  const UnitLoad load(source, entry, tile);
+  const UnitLoad load(source, geometry, entry, tile);
   const uint64_t target = entry.memoryOf(unit);
   const uint64_t elements = geometry.slotElements();
   const uint64_t bytes = storedBytes(source.type, source.mantissa);
@@ -271,32 +265,34 @@ void Engine::keepResults(const isa::ActDrain &op, const isa::MapBox &tile) {
   source.srcStrideN = op.dstStride0;
   source.srcStrideH = op.dstStride1;
   source.srcStrideW = op.dstStride2;
+  const machine::TileGeometry geometry = isa::geometryOf(source);
   const uint64_t work = static_cast<uint64_t>(tile.images * tile.rows) *
                         static_cast<uint64_t>(tile.cols) * op.cols;
   split(opened.tiles.size(), observer ? 0 : work,
         [&](uint64_t begin, uint64_t end) {
           for (uint64_t unit = begin; unit < end; ++unit)
             if (!opened.tiles[unit].idle())
-              keepInUnit(*this, source, op, tile, unit, opened.tiles[unit]);
+              keepInUnit(*this, source, geometry, op, tile, unit,
+                         opened.tiles[unit]);
         });
 }
 
 void Engine::execute(const isa::DmaTile &op) {
   const TileTable &table = tables[op.table];
+  const machine::TileGeometry geometry = isa::geometryOf(op);
   if (op.drained) {
     kept[op.set] = {op, table};
     for (uint64_t unit = 0; unit < table.size(); ++unit)
       if (!table[unit].idle())
-        openUnit(*this, op, unit, table[unit]);
+        openUnit(*this, op, geometry, unit, table[unit]);
     return;
   }
   if (cutTables[op.table])
     measured[current] = tileLoadCost(*machine, loadedTiles(op, table));
-  const uint64_t work =
-      table.size() * op.channels * isa::geometryOf(op).slotElements();
+  const uint64_t work = table.size() * op.channels * geometry.slotElements();
   split(table.size(), observer ? 0 : work, [&](uint64_t begin, uint64_t end) {
     for (uint64_t unit = begin; unit < end; ++unit)
       if (!table[unit].idle())
-        loadUnit(*this, op, unit, table[unit]);
+        loadUnit(*this, op, geometry, unit, table[unit]);
   });
 }

@@ -196,7 +196,7 @@ void Dependencies::insert(Map &map, uint32_t index, uint32_t order,
 
 bool Dependencies::step(uint32_t index, uint32_t order,
                         llvm::ArrayRef<Access> accesses) {
-  constexpr uint64_t stepsPerInstruction = 256;
+  constexpr uint64_t stepsPerInstruction = 1024;
   begin = edges.size();
   for (const Access &access : accesses)
     if (Map *map = mapOf(access.space); map && !isEmpty(access))

@@ -13,16 +13,23 @@ namespace {
 /// that is read and that is written.
 struct Rate {
   float least, read, written;
+  float clusterRead = 0, clusterWritten = 0;
 };
 
 struct RateOf {
   Rate operator()(const isa::PeLoad &) const { return {250, 0.18f, 0}; }
-  Rate operator()(const isa::ActDrain &) const { return {600, 0, 0.35f}; }
-  Rate operator()(const isa::DmaCopy &) const { return {200, 0, 0.1f}; }
+  Rate operator()(const isa::ActDrain &op) const {
+    // A drain of the cluster names more of SB than its tiles write.
+    return op.fromTcu ? Rate{600, 0, 0, 5, 0} : Rate{600, 0, 0.35f};
+  }
+  Rate operator()(const isa::DmaCopy &) const {
+    return {200, 0, 0.1f, 0, 0.1f};
+  }
   Rate operator()(const isa::DmaFill &) const { return {100, 0, 0.1f}; }
   Rate operator()(const isa::DmaUnpack &) const { return {400, 0, 0.9f}; }
-  Rate operator()(const isa::DmaTile &) const { return {700, 0, 0.8f}; }
-  Rate operator()(const isa::TccRun &) const { return {2000, 0.2f, 0}; }
+  Rate operator()(const isa::DmaTile &) const { return {2000, 0, 0, 0, 1.2f}; }
+  Rate operator()(const isa::TccInit &) const { return {200, 0, 0, 0, 1.6f}; }
+  Rate operator()(const isa::TccRun &) const { return {2000, 0, 0, 0.2f, 0}; }
   Rate operator()(const isa::VecMap &) const { return {600, 0.15f, 0.15f}; }
   Rate operator()(const isa::VecReduceChannels &) const {
     return {1000, 0.1f, 0};
@@ -42,10 +49,13 @@ float emulator::hostTime(const isa::Instruction &inst,
   const Rate rate = std::visit(RateOf(), inst);
   float time = rate.least;
   for (const isa::Access &access : accesses)
-    if (access.space == isa::Space::Sb || access.space == isa::Space::Fmu ||
-        access.space == isa::Space::Acc || access.space == isa::Space::Wm)
+    if (access.space == isa::Space::Sb)
       time += static_cast<float>(countUnits(access)) *
               (access.write ? rate.written : rate.read);
+    else if (access.space == isa::Space::Fmu ||
+             access.space == isa::Space::Acc || access.space == isa::Space::Wm)
+      time += static_cast<float>(countUnits(access)) *
+              (access.write ? rate.clusterWritten : rate.clusterRead);
   return time;
 }
 

@@ -197,6 +197,20 @@ TEST(Lists, AMissingWaitIsFound) {
   EXPECT_GE(found, 10u);
 }
 
+TEST(Lists, ManyReadersOfOnePlaceAreFollowed) {
+  // Each of them is looked at for each later one: as many as in ShuffleNet v2,
+  // whose channels are copied one by one.
+  std::string text = ".machine name=a1-tiny\n"
+                     ".output name=y type=u8 shape=[4] at=4096\n"
+                     ".data at=0 hex=01020304\n";
+  for (unsigned i = 0; i < 1400; ++i)
+    text += fmt::format("dma.copy srcMem=dram srcBase=0 dstMem=sb dstBase={} "
+                        "n4=4 srcStride4=1 dstStride4=1\n",
+                        8 * (i % 64));
+  const Cut cut(assembleText(text, true), 2);
+  EXPECT_TRUE(cut.lists);
+}
+
 //===- Faults -------------------------------------------------------------===//
 
 namespace {

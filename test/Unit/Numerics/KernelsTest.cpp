@@ -459,6 +459,55 @@ TEST_P(Kernels, reduceStep) {
     }
 }
 
+TEST_P(Kernels, windowMaxima8) {
+  for (int round = 0; round < 300; ++round) {
+    const size_t kernel = random() % 5 + 1, step = random() % 3 + 1,
+                 pad = random() % kernel, lines = random() % 4,
+                 columns = random() % 150 + 1;
+    const size_t width = (columns + 2 * pad) / step + 1;
+    std::vector<WindowTap> taps;
+    for (size_t k = 0; k < kernel; ++k) {
+      // Results i with 0 <= i * step + k - pad < columns.
+      const size_t begin = k >= pad ? 0 : (pad - k + step - 1) / step;
+      size_t end = begin;
+      while (end < width && end * step + k - pad < columns)
+        ++end;
+      if (begin != end)
+        taps.push_back({begin * step + k - pad, begin, end - begin});
+    }
+    const int mantissa = between(3, 8);
+    const auto codes = integers<int8_t>(lines * columns);
+    auto cells = integers<int8_t>(lines * columns);
+    if (random() % 2)
+      for (int8_t &cell : cells)
+        cell = static_cast<int8_t>(between(-4, 2));
+    std::vector<const int8_t *> codeLines, cellLines;
+    for (size_t line = 0; line < lines; ++line) {
+      codeLines.push_back(codes.data() + line * columns);
+      cellLines.push_back(cells.data() + line * columns);
+    }
+    const MaxWindows windows = {lines,    columns,     width,      step,
+                                mantissa, taps.data(), taps.size()};
+    std::vector<float> buffer(columns + 2 * kWindowSlack);
+    std::vector<float> a(width), b(width), expected(width, -INFINITY);
+    tested().windowMaxima8(codeLines.data(), cellLines.data(), windows,
+                           buffer.data() + kWindowSlack, a.data());
+    reference.windowMaxima8(codeLines.data(), cellLines.data(), windows,
+                            buffer.data() + kWindowSlack, b.data());
+    sameBits(a, b, "windowMaxima8");
+    std::vector<float> line(columns);
+    for (size_t y = 0; y < lines; ++y) {
+      reference.decode8(codeLines[y], cellLines[y], columns, mantissa,
+                        line.data());
+      for (const WindowTap &tap : taps)
+        for (size_t i = 0; i < tap.count; ++i)
+          expected[tap.begin + i] =
+              std::max(expected[tap.begin + i], line[tap.column + i * step]);
+    }
+    ASSERT_EQ(a, expected) << kernel << " step " << step << " pad " << pad;
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(Tables, Kernels,
                          testing::ValuesIn(availableKernels().begin(),
                                            availableKernels().end()),

@@ -57,6 +57,8 @@ struct Pool {
     uint64_t begin, count;
   };
   llvm::SmallVector<Tap, 8> taps = {}; ///< Those with any result.
+  /// The same for a kernel.
+  llvm::SmallVector<numerics::WindowTap, 8> windowTaps = {};
 
   void findColumns() {
     firstColumn = w.in;
@@ -70,6 +72,9 @@ struct Pool {
       lastColumn = std::max(lastColumn, w.coordinate(end - 1, k) + 1);
     }
     firstColumn = std::min(firstColumn, lastColumn);
+    for (const Tap &tap : taps)
+      windowTaps.push_back({static_cast<uint64_t>(tap.from - firstColumn),
+                            tap.begin, tap.count});
   }
 
   /// Maxima of columns first and then of what is left of them: a step over the
@@ -79,6 +84,40 @@ struct Pool {
   bool takesColumns() const {
     return op.kind == PoolKind::Max && isa::isBlock(op.srcType) &&
            h.kernel * d.kernel > 1 && h.isDisjoint() && d.isDisjoint();
+  }
+
+  /// Whether a kernel takes the columns from their codes.
+  bool takesCodes() const {
+    return takesColumns() && op.srcType == isa::ElemType::Bfp &&
+           op.srcMantissa <= 8 && source.pattern.count[0] == 1 &&
+           source.pattern.count[1] == 1 && source.pattern.stride[2] == 1;
+  }
+
+  /// The same as rowOfColumns().
+  void rowOfCodes(uint64_t channel, int64_t od, int64_t oh, float *out) const {
+    const TensorView::Place place =
+        source.place(channel, engine.machine->sb.partitions);
+    const auto *elements = reinterpret_cast<const int8_t *>(
+        engine.memory.sb(place.partition, place.offset));
+    const int8_t *cells = engine.memory.cell(place.partition, place.offset);
+    llvm::SmallVector<const int8_t *, 16> lines, cellLines;
+    forLines(od, oh, [&](int64_t x, int64_t y) {
+      const int64_t first = (x * h.in + y) * w.in + firstColumn;
+      lines.push_back(elements + first);
+      cellLines.push_back(cells + first);
+    });
+    const numerics::MaxWindows windows = {
+        lines.size(),
+        static_cast<uint64_t>(lastColumn - firstColumn),
+        static_cast<uint64_t>(w.out),
+        static_cast<uint64_t>(w.step),
+        static_cast<int>(op.srcMantissa),
+        windowTaps.data(),
+        windowTaps.size()};
+    auto *columns = Scratch::ofThisThread().get<float>(
+        Scratch::Moving, windows.columns + 2 * numerics::kWindowSlack);
+    engine.kernels->windowMaxima8(lines.data(), cellLines.data(), windows,
+                                  columns + numerics::kWindowSlack, out);
   }
 
   /// The maxima of the window of result row (od, oh), by columns.
@@ -196,13 +235,15 @@ void Engine::execute(const isa::VecPool &op) {
   pool.source = viewOf(operandSrc(op));
   const TensorView dst = viewOf(operandDst(op));
   const uint64_t width = op.outW, height = op.outH;
-  const bool byColumns = pool.takesColumns();
+  const bool byColumns = pool.takesColumns(), byCodes = pool.takesCodes();
   // A chunk of flat results may start and end inside a line.
   auto compute = [&](uint64_t channel, uint64_t k0, uint64_t k1, float *out) {
     const bool byLines = op.kind == PoolKind::Max && !byColumns;
     LineMaxima lines(byLines ? op.kD : 0, op.kH, width);
     auto row = [&](int64_t od, int64_t oh, float *to) {
-      if (byColumns)
+      if (byCodes)
+        pool.rowOfCodes(channel, od, oh, to);
+      else if (byColumns)
         pool.rowOfColumns(channel, od, oh, to);
       else
         pool.row(channel, od, oh, lines, to);
