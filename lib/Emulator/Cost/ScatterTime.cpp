@@ -15,6 +15,7 @@
 
 #include <array>
 #include <map>
+#include <set>
 #include <tuple>
 
 using namespace ashlar;
@@ -25,6 +26,9 @@ static bool isClosed(const ScatterUnit &unit) {
   return unit.variant <= ScatterVariant::B ||
          (unit.variant == ScatterVariant::D && unit.weightsPerStep <= 2);
 }
+
+/// A product that adds to no result.
+static constexpr uint64_t noEntry = ~uint64_t(0);
 
 static ScatterUnit unitOf(const machine::Description &machine,
                           const isa::TccRun &op, uint64_t lanes) {
@@ -55,6 +59,11 @@ public:
 
 } // namespace
 
+ScatterStream::Form ScatterStream::formOf(const isa::TccRun &op) {
+  return {op.kH, op.kW, op.sH,      op.sW,
+          op.dH, op.dW, op.variant, static_cast<int64_t>(op.regionStride)};
+}
+
 ScatterStream::ScatterStream(const machine::Description &machine,
                              const isa::TccRun &op,
                              llvm::ArrayRef<uint8_t> stream) {
@@ -67,6 +76,11 @@ ScatterStream::ScatterStream(const machine::Description &machine,
   for (llvm::ArrayRef<isa::Coefficient> list : all.lists) {
     std::vector<Slice> slices = slicesOf(machine, op, geometry, list);
     repeats.push_back(!channels.empty() && channels.back() == slices);
+    if (!repeats.back()) {
+      this->slices += slices.size();
+      for (const Slice &slice : slices)
+        places += slice.entries.size() + slice.taps.size();
+    }
     channels.push_back(std::move(slices));
   }
 }
@@ -139,7 +153,7 @@ ScatterTime::ScatterTime(const machine::Description &machine,
     : machine(machine), op(op), entry(entry), geometry(isa::geometryOf(op)),
       unit(unitOf(machine, op, lanes)),
       oneTap(geometry.h.taps.size() * geometry.w.taps.size() == 1),
-      passes(passes), counts(machine) {
+      passes(passes), counts(machine), inBank(machine.sparse.accumulatorBanks) {
   for (uint64_t image = 0; image < entry.images; ++image)
     for (uint32_t r = 0; r < geometry.h.phases.size(); ++r)
       for (uint32_t c = 0; c < geometry.w.phases.size(); ++c)
@@ -169,9 +183,10 @@ void ScatterTime::addPlane(uint64_t image, uint32_t rowPhase,
                          plane.height + geometry.h.phases[rowPhase].halo) *
       std::min<uint64_t>(entry.cols,
                          plane.width + geometry.w.phases[colPhase].halo);
-  blocks.resize(blocks.size() +
-                    llvm::divideCeil(plane.rows, plane.height) * plane.across,
-                block);
+  for (block.row = 0; block.row < plane.rows; block.row += plane.height)
+    for (block.col = 0; block.col < plane.cols; block.col += plane.width)
+      blocks.push_back(block);
+  planes.back().endBlock = blocks.size();
 }
 
 void ScatterTime::collectPlane(const Plane &plane,
@@ -202,10 +217,48 @@ void ScatterTime::collect(llvm::function_ref<bool(uint64_t)> isZero) {
     collectPlane(plane, isZero);
 }
 
+void ScatterTime::collectAll() {
+  collect({});
+  // Where products meet in an accumulator, their order may count.
+  if (isClosed(unit) || oneTap)
+    mergeAlike();
+}
+
+/// Full blocks of one phase whose results begin and end alike name entries that
+/// are all as far apart: a bank of one block is another bank of the other.
+void ScatterTime::mergeAlike() {
+  auto edges = [](uint64_t begin, uint64_t size, uint64_t extent,
+                  uint64_t halo) {
+    const uint64_t end = std::min(begin + size, extent);
+    return std::array<uint64_t, 3>{end - begin, std::min(begin, halo),
+                                   std::min(extent - end, halo)};
+  };
+  std::map<std::array<uint64_t, 8>, size_t> seen;
+  std::vector<Block> merged;
+  for (const Plane &plane : planes)
+    for (uint64_t b = plane.firstBlock; b < plane.endBlock; ++b) {
+      Block &block = blocks[b];
+      const auto rows = edges(block.row, plane.height, plane.rows,
+                              geometry.h.phases[block.rowPhase].halo);
+      const auto cols = edges(block.col, plane.width, plane.cols,
+                              geometry.w.phases[block.colPhase].halo);
+      const auto [found, isNew] =
+          seen.try_emplace({block.rowPhase, block.colPhase, rows[0], rows[1],
+                            rows[2], cols[0], cols[1], cols[2]},
+                           merged.size());
+      if (isNew)
+        merged.push_back(std::move(block));
+      else
+        ++merged[found->second].times;
+    }
+  blocks = std::move(merged);
+  planes.clear();
+}
+
 llvm::Expected<uint64_t>
 ScatterTime::multiply(const Block &block, const ScatterStream::Slice &slice) {
   if (oneTap || slice.items.empty()) {
-    total.products += block.data * slice.weights * slice.times;
+    total.products += block.times * block.data * slice.weights * slice.times;
     return oneTap ? machine::scatterPointCycles(unit.multipliers, block.data,
                                                 slice.weights)
                   : machine::scatterCycles(unit.variant, unit.multipliers,
@@ -235,16 +288,48 @@ const machine::BankCounts &ScatterTime::sumsUnder(Block &block,
     return sums.counts;
   sums.known = true;
   sums.counts.clear();
-  const uint64_t row = geometry.h.taps[tap / op.kW].shift;
-  const uint64_t col = geometry.w.taps[tap % op.kW].shift;
-  for (const ScatterItem &datum : block.items) {
-    // Unsigned: what lies before the first result is beyond the last one.
-    const uint64_t y = static_cast<uint64_t>(datum.row) - row;
-    const uint64_t x = static_cast<uint64_t>(datum.col) - col;
-    if (y < entry.rows && x < entry.cols)
-      sums.counts.add((block.image * op.tileH + y) * op.tileW + x);
-  }
+  for (const ScatterItem &datum : block.items)
+    if (const uint64_t to = entryOf(block, datum, tap); to != noEntry)
+      sums.counts.add(to);
   return sums.counts;
+}
+
+/// The entry that a datum meets under a tap, from the first one of a region.
+uint64_t ScatterTime::entryOf(const Block &block, const ScatterItem &datum,
+                              uint32_t tap) const {
+  // Unsigned: what lies before the first result is beyond the last one.
+  const uint64_t y =
+      static_cast<uint64_t>(datum.row) - geometry.h.taps[tap / op.kW].shift;
+  const uint64_t x =
+      static_cast<uint64_t>(datum.col) - geometry.w.taps[tap % op.kW].shift;
+  return y < entry.rows && x < entry.cols
+             ? (block.image * op.tileH + y) * op.tileW + x
+             : noEntry;
+}
+
+/// Sums of a slice over a block in the fullest bank, one by one.
+uint64_t ScatterTime::sumsEach(const Block &block,
+                               const ScatterStream::Slice &slice) {
+  uint32_t most = 0;
+  auto count = [&](uint64_t to, uint64_t offset) {
+    if (to == noEntry)
+      return;
+    const uint64_t bank = (to + offset) % inBank.size();
+    most = std::max(most, ++inBank[bank]);
+    counted.push_back(bank);
+  };
+  for (const ScatterItem &datum : block.items) {
+    for (uint32_t tap : slice.taps)
+      count(entryOf(block, datum, tap), 0);
+    const uint64_t first =
+        slice.entries.empty() ? noEntry : entryOf(block, datum, 0);
+    for (uint32_t offset : slice.entries)
+      count(first, offset);
+  }
+  for (uint64_t bank : counted)
+    inBank[bank] = 0;
+  counted.clear();
+  return most;
 }
 
 /// Sums of a slice over a block in the fullest bank.
@@ -254,6 +339,8 @@ uint64_t ScatterTime::bankSums(Block &block,
     return 0;
   if (slice.taps.size() == 1)
     return sumsUnder(block, slice.taps.front()).fullest();
+  if (block.items.size() < inBank.size())
+    return sumsEach(block, slice);
   counts.clear();
   for (uint32_t tap : slice.taps)
     counts.add(sumsUnder(block, tap));
@@ -276,9 +363,9 @@ llvm::Error ScatterTime::slice(const ScatterStream::Slice &slice) {
       continue;
     // Kernels of one tap write by address in all variants.
     const ScatterVariant variant = oneTap ? ScatterVariant::B : unit.variant;
-    pass += slice.times * machine::scatterSlice(machine, variant, *cycles,
-                                                bankSums(block, slice),
-                                                block.window);
+    pass += block.times * slice.times *
+            machine::scatterSlice(machine, variant, *cycles,
+                                  bankSums(block, slice), block.window);
     latency = std::max(latency,
                        machine::scatterLatency(machine, variant, slice.most));
   }
@@ -315,7 +402,14 @@ namespace {
 struct UnitWork {
   uint64_t products = 0, searched = 0, cycles = 0;
 };
+
+/// Without data, what decides the work of a unit.
+using UnitKey = std::array<uint64_t, 5>;
 } // namespace
+
+static UnitKey keyOf(const TileEntry &entry, uint64_t lanes) {
+  return {entry.group, entry.images, entry.rows, entry.cols, lanes};
+}
 
 /// Runs the channels of a stream through `time`. Without data all channels are
 /// alike.
@@ -323,7 +417,7 @@ static UnitWork
 workOf(ScatterTime time, const ScatterStream &stream,
        llvm::function_ref<bool(uint64_t channel, uint64_t element)> isZero) {
   if (!isZero)
-    time.collect({});
+    time.collectAll();
   for (uint64_t i = 0; i < stream.channels.size(); ++i) {
     if (isZero && !stream.channels[i].empty())
       time.collect([&](uint64_t element) { return isZero(i, element); });
@@ -336,35 +430,41 @@ workOf(ScatterTime time, const ScatterStream &stream,
   return {time.products(), time.searched(), time.cycles()};
 }
 
+std::shared_ptr<const ScatterStream>
+emulator::findStream(const machine::Description &machine, const isa::TccRun &op,
+                     llvm::ArrayRef<uint8_t> bytes, ScatterStreams &known) {
+  const ScatterStream::Form form = ScatterStream::formOf(op);
+  if (auto found = known.find(form, bytes))
+    return found;
+  return known.keep(form, bytes, ScatterStream(machine, op, bytes));
+}
+
 Cost emulator::scatterCost(
     const machine::Description &machine, const isa::TccRun &op,
-    const TileTable &table,
+    const TileTable &table, ScatterStreams &known,
     llvm::function_ref<llvm::ArrayRef<uint8_t>(uint32_t)> streamOf,
     llvm::function_ref<bool(uint64_t, uint64_t, uint64_t)> isZero,
     llvm::function_ref<void(uint64_t, uint64_t, uint64_t)> each) {
   Cost cost;
   uint64_t cycles = 0;
-  std::map<uint32_t, ScatterStream> streams;
+  std::map<uint32_t, std::shared_ptr<const ScatterStream>> streams;
   // Without data, units of equal extents and lanes do the same.
-  std::map<std::array<uint64_t, 5>, UnitWork> alike;
+  std::map<UnitKey, UnitWork> alike;
   for (uint64_t unit = 0; unit < table.size(); ++unit) {
     const TileEntry &entry = table[unit];
     if (entry.idle())
       continue;
-    auto stream = streams.find(entry.group);
-    if (stream == streams.end()) {
-      stream =
-          streams.try_emplace(entry.group, machine, op, streamOf(entry.group))
-              .first;
-      cost.streamBytes += stream->second.bytes;
-      cost.weightBits = stream->second.weightBits;
+    std::shared_ptr<const ScatterStream> &stream = streams[entry.group];
+    if (!stream) {
+      stream = findStream(machine, op, streamOf(entry.group), known);
+      cost.streamBytes += stream->bytes;
+      cost.weightBits = stream->weightBits;
     }
     const uint64_t lanes = machine.sparse.lanesOf(unit);
-    const uint64_t passes =
-        clusterPasses(machine, op, stream->second.weightBits);
+    const uint64_t passes = clusterPasses(machine, op, stream->weightBits);
     auto run = [&](llvm::function_ref<bool(uint64_t, uint64_t)> isZeroOfUnit) {
-      return workOf(ScatterTime(machine, op, entry, lanes, passes),
-                    stream->second, isZeroOfUnit);
+      return workOf(ScatterTime(machine, op, entry, lanes, passes), *stream,
+                    isZeroOfUnit);
     };
     UnitWork work;
     if (isZero) {
@@ -372,14 +472,13 @@ Cost emulator::scatterCost(
         return isZero(unit, channel, element);
       });
     } else {
-      const auto [found, isNew] = alike.try_emplace(
-          {entry.group, entry.images, entry.rows, entry.cols, lanes});
+      const auto [found, isNew] = alike.try_emplace(keyOf(entry, lanes));
       if (isNew)
         found->second = run({});
       work = found->second;
     }
-    cycles = std::max({cycles, work.cycles,
-                       machine::tileDecode(machine, stream->second.entries)});
+    cycles = std::max(
+        {cycles, work.cycles, machine::tileDecode(machine, stream->entries)});
     cost.macs += work.products;
     cost.work += work.products * passes;
     cost.fmuBytes += work.searched * operandBytes(op);
@@ -390,16 +489,41 @@ Cost emulator::scatterCost(
   return cost;
 }
 
-Cost emulator::scatterBound(
-    const machine::Description &machine, const isa::TccRun &op,
-    const TileTable &table,
-    llvm::function_ref<llvm::ArrayRef<uint8_t>(uint32_t)> streamOf) {
+isa::TccRun emulator::boundingRun(const machine::Description &machine,
+                                  const isa::TccRun &op) {
   isa::TccRun bound = op;
   // No variant that adds by address is slower than one weight per step.
   if (op.variant >= uint32_t(ScatterVariant::C) &&
       (op.variant == uint32_t(ScatterVariant::C) ||
        machine.sparse.coefficientsPerStep > 2))
     bound.variant = uint32_t(ScatterVariant::B);
-  return scatterCost(machine, bound, table, streamOf, /*isZero=*/{},
-                     [](uint64_t, uint64_t, uint64_t) {});
+  return bound;
+}
+
+uint64_t ScatterTime::steps(const ScatterStream &stream) const {
+  constexpr uint64_t perSlice = 8, perSum = 2;
+  uint64_t steps = stream.channels.size();
+  for (const Block &block : blocks)
+    steps += perSlice * (1 + stream.slices) +
+             perSum * stream.places *
+                 std::min<uint64_t>(inBank.size(), block.items.size());
+  return steps;
+}
+
+uint64_t emulator::scatterSteps(
+    const machine::Description &machine, const isa::TccRun &op,
+    const TileTable &table,
+    llvm::function_ref<const ScatterStream &(uint32_t)> streamOf) {
+  uint64_t steps = 0;
+  std::set<UnitKey> seen;
+  for (uint64_t unit = 0; unit < table.size(); ++unit) {
+    const TileEntry &entry = table[unit];
+    const uint64_t lanes = machine.sparse.lanesOf(unit);
+    if (entry.idle() || !seen.insert(keyOf(entry, lanes)).second)
+      continue;
+    ScatterTime time(machine, op, entry, lanes, /*passes=*/1);
+    time.collectAll();
+    steps += time.steps(streamOf(entry.group));
+  }
+  return steps;
 }
