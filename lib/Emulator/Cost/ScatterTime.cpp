@@ -163,7 +163,9 @@ ScatterTime::ScatterTime(const machine::Description &machine,
 void ScatterTime::addPlane(uint64_t image, uint32_t rowPhase,
                            uint32_t colPhase) {
   Plane plane;
-  plane.firstBlock = blocks.size();
+  plane.like.rowPhase = rowPhase;
+  plane.like.colPhase = colPhase;
+  plane.like.image = image;
   plane.rows = entry.rows + geometry.h.phases[rowPhase].halo;
   plane.cols = entry.cols + geometry.w.phases[colPhase].halo;
   plane.height = op.blockH ? op.blockH : plane.rows;
@@ -173,29 +175,25 @@ void ScatterTime::addPlane(uint64_t image, uint32_t rowPhase,
       (image * geometry.height() + geometry.h.base(rowPhase, geometry.rows)) *
           geometry.width() +
       geometry.w.base(colPhase, geometry.cols);
-  planes.push_back(plane);
-  Block block;
-  block.rowPhase = rowPhase;
-  block.colPhase = colPhase;
-  block.image = image;
-  block.window =
+  plane.like.window =
       std::min<uint64_t>(entry.rows,
                          plane.height + geometry.h.phases[rowPhase].halo) *
       std::min<uint64_t>(entry.cols,
                          plane.width + geometry.w.phases[colPhase].halo);
-  for (block.row = 0; block.row < plane.rows; block.row += plane.height)
-    for (block.col = 0; block.col < plane.cols; block.col += plane.width)
-      blocks.push_back(block);
-  planes.back().endBlock = blocks.size();
+  planes.push_back(std::move(plane));
+}
+
+/// True if times depend on where the data of a block lie.
+bool ScatterTime::needsPlaces() const {
+  return (!isClosed(unit) && !oneTap) || machine.sparse.accumulatorBanks > 0;
 }
 
 void ScatterTime::collectPlane(const Plane &plane,
                                llvm::function_ref<bool(uint64_t)> isZero) {
-  const bool places =
-      (!isClosed(unit) && !oneTap) || machine.sparse.accumulatorBanks > 0;
+  const bool places = needsPlaces();
   for (uint64_t y = 0; y < plane.rows; ++y)
     for (uint64_t x = 0; x < plane.cols; ++x) {
-      if (isZero && isZero(plane.origin + y * geometry.width() + x))
+      if (isZero(plane.origin + y * geometry.width() + x))
         continue;
       Block &block = blocks[plane.firstBlock + y / plane.height * plane.across +
                             x / plane.width];
@@ -207,6 +205,13 @@ void ScatterTime::collectPlane(const Plane &plane,
 }
 
 void ScatterTime::collect(llvm::function_ref<bool(uint64_t)> isZero) {
+  if (blocks.empty())
+    for (Plane &plane : planes) {
+      plane.firstBlock = blocks.size();
+      blocks.resize(blocks.size() + llvm::divideCeil(plane.rows, plane.height) *
+                                        plane.across,
+                    plane.like);
+    }
   for (Block &block : blocks) {
     block.data = 0;
     block.items.clear();
@@ -217,42 +222,57 @@ void ScatterTime::collect(llvm::function_ref<bool(uint64_t)> isZero) {
     collectPlane(plane, isZero);
 }
 
-void ScatterTime::collectAll() {
-  collect({});
-  // Where products meet in an accumulator, their order may count.
-  if (isClosed(unit) || oneTap)
-    mergeAlike();
+namespace {
+/// Blocks along one axis of a plane that differ by a shift alone.
+struct BlocksAlike {
+  uint64_t begin = 0, end = 0;
+  uint64_t times = 0;
+};
+} // namespace
+
+/// The blocks of \p size along an axis. Where results begin and end alike the
+/// entries that two blocks name are all as far apart: a bank of one is another
+/// bank of the other.
+static std::vector<BlocksAlike> blocksAlong(uint64_t extent, uint64_t size,
+                                            uint64_t halo) {
+  std::map<std::array<uint64_t, 3>, size_t> seen;
+  std::vector<BlocksAlike> found;
+  for (uint64_t begin = 0; begin < extent; begin += size) {
+    const uint64_t end = std::min(begin + size, extent);
+    const auto [place, isNew] = seen.try_emplace(
+        {end - begin, std::min(begin, halo), std::min(extent - end, halo)},
+        found.size());
+    if (isNew)
+      found.push_back({begin, end, 0});
+    ++found[place->second].times;
+  }
+  return found;
 }
 
-/// Full blocks of one phase whose results begin and end alike name entries that
-/// are all as far apart: a bank of one block is another bank of the other.
-void ScatterTime::mergeAlike() {
-  auto edges = [](uint64_t begin, uint64_t size, uint64_t extent,
-                  uint64_t halo) {
-    const uint64_t end = std::min(begin + size, extent);
-    return std::array<uint64_t, 3>{end - begin, std::min(begin, halo),
-                                   std::min(extent - end, halo)};
-  };
-  std::map<std::array<uint64_t, 8>, size_t> seen;
-  std::vector<Block> merged;
-  for (const Plane &plane : planes)
-    for (uint64_t b = plane.firstBlock; b < plane.endBlock; ++b) {
-      Block &block = blocks[b];
-      const auto rows = edges(block.row, plane.height, plane.rows,
-                              geometry.h.phases[block.rowPhase].halo);
-      const auto cols = edges(block.col, plane.width, plane.cols,
-                              geometry.w.phases[block.colPhase].halo);
-      const auto [found, isNew] =
-          seen.try_emplace({block.rowPhase, block.colPhase, rows[0], rows[1],
-                            rows[2], cols[0], cols[1], cols[2]},
-                           merged.size());
-      if (isNew)
-        merged.push_back(std::move(block));
-      else
-        ++merged[found->second].times;
-    }
-  blocks = std::move(merged);
-  planes.clear();
+void ScatterTime::collectAll() {
+  // Where products meet in an accumulator, their order may count.
+  if (!isClosed(unit) && !oneTap)
+    return collect([](uint64_t) { return false; });
+  const bool places = needsPlaces();
+  for (const Plane &plane : planes) {
+    if (plane.like.image > 0)
+      continue;
+    const auto cols = blocksAlong(plane.cols, plane.width,
+                                  geometry.w.phases[plane.like.colPhase].halo);
+    for (const BlocksAlike &row :
+         blocksAlong(plane.rows, plane.height,
+                     geometry.h.phases[plane.like.rowPhase].halo))
+      for (const BlocksAlike &col : cols) {
+        Block block = plane.like;
+        block.times = entry.images * row.times * col.times;
+        block.data = (row.end - row.begin) * (col.end - col.begin);
+        for (uint64_t y = row.begin; places && y < row.end; ++y)
+          for (uint64_t x = col.begin; x < col.end; ++x)
+            block.items.push_back(
+                {static_cast<int32_t>(y), static_cast<int32_t>(x), 1});
+        blocks.push_back(std::move(block));
+      }
+  }
 }
 
 llvm::Expected<uint64_t>

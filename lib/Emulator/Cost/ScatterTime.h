@@ -104,9 +104,8 @@ private:
   struct Block {
     uint32_t rowPhase = 0, colPhase = 0;
     uint64_t image = 0;
-    uint64_t row = 0, col = 0; ///< Where it begins in its plane.
-    uint64_t window = 0;       ///< Entries of the results that it reaches.
-    uint64_t times = 1;        ///< Blocks that take the same time.
+    uint64_t window = 0; ///< Entries of the results that it reaches.
+    uint64_t times = 1;  ///< Blocks that take the same time.
     uint64_t data = 0;
     std::vector<ScatterItem> items; ///< Where positions matter.
     std::vector<TapSums> sums;      ///< By tap.
@@ -118,7 +117,7 @@ private:
     uint64_t height = 0, width = 0; ///< Of a block.
     uint64_t across = 0;            ///< Blocks of a row.
     uint64_t origin = 0;            ///< First element in its slot.
-    uint64_t endBlock = 0;
+    Block like;                     ///< What its blocks have in common.
   };
   /// What all channels add to.
   struct Sums {
@@ -126,7 +125,7 @@ private:
   };
 
   void addPlane(uint64_t image, uint32_t rowPhase, uint32_t colPhase);
-  void mergeAlike();
+  bool needsPlaces() const;
   uint64_t sumsEach(const Block &block, const ScatterStream::Slice &slice);
   uint64_t entryOf(const Block &block, const ScatterItem &datum,
                    uint32_t tap) const;
