@@ -375,8 +375,9 @@ def NPU_DmaMoveOp
     rank, then n
     times (extent, source axis or -1, source step, result axis, result step),
     then the start index per source axis, then per result axis. Source indices
-    outside the operand read as zero. An empty list means a reshape that has no
-    common refinement of axes: elements keep their row-major order.
+    outside the operand read as zero. An empty list without a fill means a
+    reshape that has no common refinement of axes: elements keep their row-major
+    order. With a fill, the result consists of it alone.
 
     `kind` names the ONNX operator for reports. When the result's storage
     differs from the operand's, elements are converted after the movement.
@@ -402,6 +403,11 @@ def NPU_DmaMoveOp
   let results = (outs NPU_Tensor:$y);
   let assemblyFormat =
     "$kind `(` $inputs `)` attr-dict `:` functional-type(operands, results)";
+  let extraClassDeclaration = [{
+    /// True for a reshape of all elements in row-major order. Without patterns
+    /// but with a fill nothing of the operand is read.
+    bool keepsOrder() { return getPatterns().empty() && !getFill(); }
+  }];
   let hasVerifier = 1;
 }
 

@@ -565,7 +565,7 @@ LogicalResult DmaMoveOp::verify() {
     if (typeOf(input).getElementType() != element)
       return emitOpError() << "moves elements of " << element << " and of "
                            << typeOf(input).getElementType();
-  if (getPatterns().empty() && !getFill()) { // npu_dma_move_c4
+  if (keepsOrder()) { // npu_dma_move_c4
     if (getInputs().size() != 1 || nn::elementCount(shapeOf(getInputs()[0])) !=
                                        nn::elementCount(shapeOf(getY())))
       return emitOpError() << "without patterns expects one operand of as many "

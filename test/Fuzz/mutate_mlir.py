@@ -28,6 +28,8 @@ import sys
 import tempfile
 import time
 
+from seeds import networks as networks_of_seeds
+
 HERE = os.path.dirname(os.path.abspath(__file__))
 TESTS = os.path.dirname(HERE)
 MAKE_MODEL = os.path.join(TESTS, "Frontend", "Onnx", "make_model.py")
@@ -178,17 +180,17 @@ def ended(code):
 
 def phase_seeds(folder, machines, networks):
     """(label, command, text) of the first networks after every phase."""
-    with open(NETWORKS, encoding="utf-8") as stream:
-        parts = [line[4:].strip() for line in stream if line.startswith("#---")]
-    for number, part in enumerate(parts[:networks]):
+    for number, (part, given) in enumerate(list(networks_of_seeds())[:networks]):
         model = os.path.join(folder, f"{number}.onnx")
         subprocess.run([sys.executable, MAKE_MODEL, NETWORKS, "--part=" + part, "-o", model],
                        check=True)
-        machine = machines[number % len(machines)]
+        options = list(given)
+        if not any(option.startswith("--machine") for option in options):
+            options.append("--machine=" + machines[number % len(machines)])
         for phase in PHASES:
             path = os.path.join(folder, f"{number}.{phase}.mlir")
-            subprocess.run(["ashlarc", model, "--machine=" + machine, "--compile-to=" + phase,
-                            "-o", path, *part.split()[1:]], check=True, capture_output=True)
+            subprocess.run(["ashlarc", model, "--compile-to=" + phase, "-o", path, *options],
+                           check=True, capture_output=True)
             with open(path, encoding="utf-8") as stream:
                 yield f"{part.split()[0]}.{phase}", ["ashlarc", "--compile-from=" + phase], \
                     stream.read()

@@ -32,7 +32,13 @@ def networks():
     with open(NETWORKS, encoding="utf-8") as stream:
         for line in stream:
             if line.startswith("#---"):
-                yield line[4:].strip(), line[4:].split()[1:]
+                yield line[4:].strip(), [option_of(text) for text in line[4:].split()[1:]]
+
+
+def option_of(text):
+    """An option with the path of a machine of this folder."""
+    name, _, value = text.partition("=")
+    return f"{name}={os.path.join(HERE, value)}" if value.endswith(".yaml") else text
 
 
 def add_words(text, out, name):
@@ -60,7 +66,9 @@ def main(out):
         run(sys.executable, MAKE_MODEL, NETWORKS, "--part=" + part, "-o", model)
         file = os.path.join(out, "container", name + ".ash")
         text = os.path.join(out, "loader", name)
-        run("ashlarc", model, "-o", file, "--machine=a1-tiny", *options)
+        if not any(option.startswith("--machine") for option in options):
+            options = ["--machine=a1-tiny", *options]
+        run("ashlarc", model, "-o", file, *options)
         run("ashlar-dis", file, "-o", text)
         add_words(text, out, name)
         compiled += 1

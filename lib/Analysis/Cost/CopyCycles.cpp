@@ -194,7 +194,7 @@ OperationCycles MovePredictor::run() {
   const bool outside = !homes.front().inStateBuffer() || !to.inStateBuffer();
   cycles.latency = static_cast<int64_t>(outside ? machine.dram.latency
                                                 : machine.dma.onchipLatency);
-  if (op.getPatterns().empty() && !op.getFill())
+  if (op.keepsOrder())
     throughDram(homes.front(), to);
   int64_t covered = 0;
   for (Attribute attr : op.getPatterns()) {

@@ -15,6 +15,7 @@
 
 #include <array>
 #include <map>
+#include <set>
 #include <tuple>
 
 using namespace ashlar;
@@ -25,6 +26,9 @@ static bool isClosed(const ScatterUnit &unit) {
   return unit.variant <= ScatterVariant::B ||
          (unit.variant == ScatterVariant::D && unit.weightsPerStep <= 2);
 }
+
+/// A product that adds to no result.
+static constexpr uint64_t noEntry = ~uint64_t(0);
 
 static ScatterUnit unitOf(const machine::Description &machine,
                           const isa::TccRun &op, uint64_t lanes) {
@@ -56,6 +60,11 @@ public:
 
 } // namespace
 
+ScatterStream::Form ScatterStream::formOf(const isa::TccRun &op) {
+  return {op.kH, op.kW, op.sH,      op.sW,
+          op.dH, op.dW, op.variant, static_cast<int64_t>(op.regionStride)};
+}
+
 ScatterStream::ScatterStream(const machine::Description &machine,
                              const isa::TccRun &op,
                              llvm::ArrayRef<uint8_t> stream) {
@@ -68,6 +77,11 @@ ScatterStream::ScatterStream(const machine::Description &machine,
   for (llvm::ArrayRef<isa::Coefficient> list : all.lists) {
     std::vector<Slice> slices = slicesOf(machine, op, geometry, list);
     repeats.push_back(!channels.empty() && channels.back() == slices);
+    if (!repeats.back()) {
+      this->slices += slices.size();
+      for (const Slice &slice : slices)
+        places += slice.entries.size() + slice.taps.size();
+    }
     channels.push_back(std::move(slices));
   }
 }
@@ -155,7 +169,7 @@ ScatterTime::ScatterTime(const machine::Description &machine,
     : machine(machine), op(op), entry(entry), geometry(isa::geometryOf(op)),
       unit(unitOf(machine, op, lanes)),
       oneTap(geometry.h.taps.size() * geometry.w.taps.size() == 1),
-      passes(passes), counts(machine) {
+      passes(passes), counts(machine), inBank(machine.sparse.accumulatorBanks) {
   for (uint64_t image = 0; image < entry.images; ++image)
     for (uint32_t r = 0; r < geometry.h.phases.size(); ++r)
       for (uint32_t c = 0; c < geometry.w.phases.size(); ++c)
@@ -165,7 +179,9 @@ ScatterTime::ScatterTime(const machine::Description &machine,
 void ScatterTime::addPlane(uint64_t image, uint32_t rowPhase,
                            uint32_t colPhase) {
   Plane plane;
-  plane.firstBlock = blocks.size();
+  plane.like.rowPhase = rowPhase;
+  plane.like.colPhase = colPhase;
+  plane.like.image = image;
   plane.rows = entry.rows + geometry.h.phases[rowPhase].halo;
   plane.cols = entry.cols + geometry.w.phases[colPhase].halo;
   plane.height = op.blockH ? op.blockH : plane.rows;
@@ -175,28 +191,25 @@ void ScatterTime::addPlane(uint64_t image, uint32_t rowPhase,
       (image * geometry.height() + geometry.h.base(rowPhase, geometry.rows)) *
           geometry.width() +
       geometry.w.base(colPhase, geometry.cols);
-  planes.push_back(plane);
-  Block block;
-  block.rowPhase = rowPhase;
-  block.colPhase = colPhase;
-  block.image = image;
-  block.window =
+  plane.like.window =
       std::min<uint64_t>(entry.rows,
                          plane.height + geometry.h.phases[rowPhase].halo) *
       std::min<uint64_t>(entry.cols,
                          plane.width + geometry.w.phases[colPhase].halo);
-  blocks.resize(blocks.size() +
-                    llvm::divideCeil(plane.rows, plane.height) * plane.across,
-                block);
+  planes.push_back(std::move(plane));
+}
+
+/// True if times depend on where the data of a block lie.
+bool ScatterTime::needsPlaces() const {
+  return (!isClosed(unit) && !oneTap) || machine.sparse.accumulatorBanks > 0;
 }
 
 void ScatterTime::collectPlane(const Plane &plane,
                                llvm::function_ref<bool(uint64_t)> isZero) {
-  const bool places =
-      (!isClosed(unit) && !oneTap) || machine.sparse.accumulatorBanks > 0;
+  const bool places = needsPlaces();
   for (uint64_t y = 0; y < plane.rows; ++y)
     for (uint64_t x = 0; x < plane.cols; ++x) {
-      if (isZero && isZero(plane.origin + y * geometry.width() + x))
+      if (isZero(plane.origin + y * geometry.width() + x))
         continue;
       Block &block = blocks[plane.firstBlock + y / plane.height * plane.across +
                             x / plane.width];
@@ -208,6 +221,13 @@ void ScatterTime::collectPlane(const Plane &plane,
 }
 
 void ScatterTime::collect(llvm::function_ref<bool(uint64_t)> isZero) {
+  if (blocks.empty())
+    for (Plane &plane : planes) {
+      plane.firstBlock = blocks.size();
+      blocks.resize(blocks.size() + llvm::divideCeil(plane.rows, plane.height) *
+                                        plane.across,
+                    plane.like);
+    }
   for (Block &block : blocks) {
     block.data = 0;
     block.items.clear();
@@ -218,10 +238,63 @@ void ScatterTime::collect(llvm::function_ref<bool(uint64_t)> isZero) {
     collectPlane(plane, isZero);
 }
 
+namespace {
+/// Blocks along one axis of a plane that differ by a shift alone.
+struct BlocksAlike {
+  uint64_t begin = 0, end = 0;
+  uint64_t times = 0;
+};
+} // namespace
+
+/// The blocks of \p size along an axis. Where results begin and end alike the
+/// entries that two blocks name are all as far apart: a bank of one is another
+/// bank of the other.
+static std::vector<BlocksAlike> blocksAlong(uint64_t extent, uint64_t size,
+                                            uint64_t halo) {
+  std::map<std::array<uint64_t, 3>, size_t> seen;
+  std::vector<BlocksAlike> found;
+  for (uint64_t begin = 0; begin < extent; begin += size) {
+    const uint64_t end = std::min(begin + size, extent);
+    const auto [place, isNew] = seen.try_emplace(
+        {end - begin, std::min(begin, halo), std::min(extent - end, halo)},
+        found.size());
+    if (isNew)
+      found.push_back({begin, end, 0});
+    ++found[place->second].times;
+  }
+  return found;
+}
+
+void ScatterTime::collectAll() {
+  // Where products meet in an accumulator, their order may count.
+  if (!isClosed(unit) && !oneTap)
+    return collect([](uint64_t) { return false; });
+  const bool places = needsPlaces();
+  for (const Plane &plane : planes) {
+    if (plane.like.image > 0)
+      continue;
+    const auto cols = blocksAlong(plane.cols, plane.width,
+                                  geometry.w.phases[plane.like.colPhase].halo);
+    for (const BlocksAlike &row :
+         blocksAlong(plane.rows, plane.height,
+                     geometry.h.phases[plane.like.rowPhase].halo))
+      for (const BlocksAlike &col : cols) {
+        Block block = plane.like;
+        block.times = entry.images * row.times * col.times;
+        block.data = (row.end - row.begin) * (col.end - col.begin);
+        for (uint64_t y = row.begin; places && y < row.end; ++y)
+          for (uint64_t x = col.begin; x < col.end; ++x)
+            block.items.push_back(
+                {static_cast<int32_t>(y), static_cast<int32_t>(x), 1});
+        blocks.push_back(std::move(block));
+      }
+  }
+}
+
 llvm::Expected<uint64_t>
 ScatterTime::multiply(const Block &block, const ScatterStream::Slice &slice) {
   if (oneTap || slice.items.empty()) {
-    total.products += block.data * slice.weights * slice.times;
+    total.products += block.times * block.data * slice.weights * slice.times;
     return oneTap ? machine::scatterPointCycles(unit.multipliers, block.data,
                                                 slice.weights)
                   : machine::scatterCycles(unit.variant, unit.multipliers,
@@ -251,16 +324,48 @@ const machine::BankCounts &ScatterTime::sumsUnder(Block &block,
     return sums.counts;
   sums.known = true;
   sums.counts.clear();
-  const uint64_t row = geometry.h.taps[tap / op.kW].shift;
-  const uint64_t col = geometry.w.taps[tap % op.kW].shift;
-  for (const ScatterItem &datum : block.items) {
-    // Unsigned: what lies before the first result is beyond the last one.
-    const uint64_t y = static_cast<uint64_t>(datum.row) - row;
-    const uint64_t x = static_cast<uint64_t>(datum.col) - col;
-    if (y < entry.rows && x < entry.cols)
-      sums.counts.add((block.image * op.tileH + y) * op.tileW + x);
-  }
+  for (const ScatterItem &datum : block.items)
+    if (const uint64_t to = entryOf(block, datum, tap); to != noEntry)
+      sums.counts.add(to);
   return sums.counts;
+}
+
+/// The entry that a datum meets under a tap, from the first one of a region.
+uint64_t ScatterTime::entryOf(const Block &block, const ScatterItem &datum,
+                              uint32_t tap) const {
+  // Unsigned: what lies before the first result is beyond the last one.
+  const uint64_t y =
+      static_cast<uint64_t>(datum.row) - geometry.h.taps[tap / op.kW].shift;
+  const uint64_t x =
+      static_cast<uint64_t>(datum.col) - geometry.w.taps[tap % op.kW].shift;
+  return y < entry.rows && x < entry.cols
+             ? (block.image * op.tileH + y) * op.tileW + x
+             : noEntry;
+}
+
+/// Sums of a slice over a block in the fullest bank, one by one.
+uint64_t ScatterTime::sumsEach(const Block &block,
+                               const ScatterStream::Slice &slice) {
+  uint32_t most = 0;
+  auto count = [&](uint64_t to, uint64_t offset) {
+    if (to == noEntry)
+      return;
+    const uint64_t bank = (to + offset) % inBank.size();
+    most = std::max(most, ++inBank[bank]);
+    counted.push_back(bank);
+  };
+  for (const ScatterItem &datum : block.items) {
+    for (uint32_t tap : slice.taps)
+      count(entryOf(block, datum, tap), 0);
+    const uint64_t first =
+        slice.entries.empty() ? noEntry : entryOf(block, datum, 0);
+    for (uint32_t offset : slice.entries)
+      count(first, offset);
+  }
+  for (uint64_t bank : counted)
+    inBank[bank] = 0;
+  counted.clear();
+  return most;
 }
 
 /// Sums of a slice over a block in the fullest bank.
@@ -270,6 +375,8 @@ uint64_t ScatterTime::bankSums(Block &block,
     return 0;
   if (slice.taps.size() == 1)
     return sumsUnder(block, slice.taps.front()).fullest();
+  if (block.items.size() < inBank.size())
+    return sumsEach(block, slice);
   counts.clear();
   for (uint32_t tap : slice.taps)
     counts.add(sumsUnder(block, tap));
@@ -292,7 +399,7 @@ llvm::Error ScatterTime::slice(const ScatterStream::Slice &slice) {
       continue;
     // Kernels of one tap write by address in all variants.
     const ScatterVariant variant = oneTap ? ScatterVariant::B : unit.variant;
-    pass += slice.times *
+    pass += block.times * slice.times *
             machine::scatterSlice(machine, variant, *cycles + slice.moves,
                                   bankSums(block, slice), block.window);
     latency = std::max(latency,
@@ -331,7 +438,14 @@ namespace {
 struct UnitWork {
   uint64_t products = 0, searched = 0, cycles = 0;
 };
+
+/// Without data, what decides the work of a unit.
+using UnitKey = std::array<uint64_t, 5>;
 } // namespace
+
+static UnitKey keyOf(const TileEntry &entry, uint64_t lanes) {
+  return {entry.group, entry.images, entry.rows, entry.cols, lanes};
+}
 
 /// Runs the channels of a stream through `time`. Without data all channels are
 /// alike.
@@ -339,7 +453,7 @@ static UnitWork
 workOf(ScatterTime time, const ScatterStream &stream,
        llvm::function_ref<bool(uint64_t channel, uint64_t element)> isZero) {
   if (!isZero)
-    time.collect({});
+    time.collectAll();
   for (uint64_t i = 0; i < stream.channels.size(); ++i) {
     if (isZero && !stream.channels[i].empty())
       time.collect([&](uint64_t element) { return isZero(i, element); });
@@ -352,35 +466,41 @@ workOf(ScatterTime time, const ScatterStream &stream,
   return {time.products(), time.searched(), time.cycles()};
 }
 
+std::shared_ptr<const ScatterStream>
+emulator::findStream(const machine::Description &machine, const isa::TccRun &op,
+                     llvm::ArrayRef<uint8_t> bytes, ScatterStreams &known) {
+  const ScatterStream::Form form = ScatterStream::formOf(op);
+  if (auto found = known.find(form, bytes))
+    return found;
+  return known.keep(form, bytes, ScatterStream(machine, op, bytes));
+}
+
 Cost emulator::scatterCost(
     const machine::Description &machine, const isa::TccRun &op,
-    const TileTable &table,
+    const TileTable &table, ScatterStreams &known,
     llvm::function_ref<llvm::ArrayRef<uint8_t>(uint32_t)> streamOf,
     llvm::function_ref<bool(uint64_t, uint64_t, uint64_t)> isZero,
     llvm::function_ref<void(uint64_t, uint64_t, uint64_t)> each) {
   Cost cost;
   uint64_t cycles = 0;
-  std::map<uint32_t, ScatterStream> streams;
+  std::map<uint32_t, std::shared_ptr<const ScatterStream>> streams;
   // Without data, units of equal extents and lanes do the same.
-  std::map<std::array<uint64_t, 5>, UnitWork> alike;
+  std::map<UnitKey, UnitWork> alike;
   for (uint64_t unit = 0; unit < table.size(); ++unit) {
     const TileEntry &entry = table[unit];
     if (entry.idle())
       continue;
-    auto stream = streams.find(entry.group);
-    if (stream == streams.end()) {
-      stream =
-          streams.try_emplace(entry.group, machine, op, streamOf(entry.group))
-              .first;
-      cost.streamBytes += stream->second.bytes;
-      cost.weightBits = stream->second.weightBits;
+    std::shared_ptr<const ScatterStream> &stream = streams[entry.group];
+    if (!stream) {
+      stream = findStream(machine, op, streamOf(entry.group), known);
+      cost.streamBytes += stream->bytes;
+      cost.weightBits = stream->weightBits;
     }
     const uint64_t lanes = machine.sparse.lanesOf(unit);
-    const uint64_t passes =
-        clusterPasses(machine, op, stream->second.weightBits);
+    const uint64_t passes = clusterPasses(machine, op, stream->weightBits);
     auto run = [&](llvm::function_ref<bool(uint64_t, uint64_t)> isZeroOfUnit) {
-      return workOf(ScatterTime(machine, op, entry, lanes, passes),
-                    stream->second, isZeroOfUnit);
+      return workOf(ScatterTime(machine, op, entry, lanes, passes), *stream,
+                    isZeroOfUnit);
     };
     UnitWork work;
     if (isZero) {
@@ -388,14 +508,13 @@ Cost emulator::scatterCost(
         return isZero(unit, channel, element);
       });
     } else {
-      const auto [found, isNew] = alike.try_emplace(
-          {entry.group, entry.images, entry.rows, entry.cols, lanes});
+      const auto [found, isNew] = alike.try_emplace(keyOf(entry, lanes));
       if (isNew)
         found->second = run({});
       work = found->second;
     }
-    cycles = std::max({cycles, work.cycles,
-                       machine::tileDecode(machine, stream->second.entries)});
+    cycles = std::max(
+        {cycles, work.cycles, machine::tileDecode(machine, stream->entries)});
     cost.macs += work.products;
     cost.work += work.products * passes;
     cost.fmuBytes += work.searched * operandBytes(op);
@@ -406,16 +525,41 @@ Cost emulator::scatterCost(
   return cost;
 }
 
-Cost emulator::scatterBound(
-    const machine::Description &machine, const isa::TccRun &op,
-    const TileTable &table,
-    llvm::function_ref<llvm::ArrayRef<uint8_t>(uint32_t)> streamOf) {
+isa::TccRun emulator::boundingRun(const machine::Description &machine,
+                                  const isa::TccRun &op) {
   isa::TccRun bound = op;
   // No variant that adds by address is slower than one weight per step.
   if (op.variant >= uint32_t(ScatterVariant::C) &&
       (op.variant == uint32_t(ScatterVariant::C) ||
        machine.sparse.coefficientsPerStep > 2))
     bound.variant = uint32_t(ScatterVariant::B);
-  return scatterCost(machine, bound, table, streamOf, /*isZero=*/{},
-                     [](uint64_t, uint64_t, uint64_t) {});
+  return bound;
+}
+
+uint64_t ScatterTime::steps(const ScatterStream &stream) const {
+  constexpr uint64_t perSlice = 8, perSum = 2;
+  uint64_t steps = stream.channels.size();
+  for (const Block &block : blocks)
+    steps += perSlice * (1 + stream.slices) +
+             perSum * stream.places *
+                 std::min<uint64_t>(inBank.size(), block.items.size());
+  return steps;
+}
+
+uint64_t emulator::scatterSteps(
+    const machine::Description &machine, const isa::TccRun &op,
+    const TileTable &table,
+    llvm::function_ref<const ScatterStream &(uint32_t)> streamOf) {
+  uint64_t steps = 0;
+  std::set<UnitKey> seen;
+  for (uint64_t unit = 0; unit < table.size(); ++unit) {
+    const TileEntry &entry = table[unit];
+    const uint64_t lanes = machine.sparse.lanesOf(unit);
+    if (entry.idle() || !seen.insert(keyOf(entry, lanes)).second)
+      continue;
+    ScatterTime time(machine, op, entry, lanes, /*passes=*/1);
+    time.collectAll();
+    steps += time.steps(streamOf(entry.group));
+  }
+  return steps;
 }

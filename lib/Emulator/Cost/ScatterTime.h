@@ -8,6 +8,7 @@
 
 #include "../State/Tiles.h"
 #include "Costs.h"
+#include "LatestStreams.h"
 #include "Scatter.h"
 #include "ashlar/Isa/CoefficientStream.h"
 #include "ashlar/Machine/Description.h"
@@ -34,6 +35,15 @@ struct ScatterStream {
     bool operator==(const Slice &) const = default;
   };
 
+  /// What an instruction says about the kernels of its stream.
+  struct Form {
+    uint64_t kH = 0, kW = 0, sH = 0, sW = 0, dH = 0, dW = 0;
+    uint64_t variant = 0;
+    int64_t regionStride = 0;
+    bool operator==(const Form &) const = default;
+  };
+  static Form formOf(const isa::TccRun &op);
+
   /// Decodes a checked stream.
   ScatterStream(const machine::Description &machine, const isa::TccRun &op,
                 llvm::ArrayRef<uint8_t> stream);
@@ -41,6 +51,9 @@ struct ScatterStream {
   std::vector<std::vector<Slice>> channels;
   /// Channels with the same slices as the one before.
   std::vector<bool> repeats;
+  /// Slices of all channels that differ from the one before, and what they name
+  /// where banks matter.
+  uint64_t slices = 0, places = 0;
   uint64_t entries = 0;    ///< Coefficients, zeros of dense streams included.
   uint64_t weightBits = 0; ///< Of a mantissa.
   uint64_t bytes = 0;      ///< Of the stream.
@@ -52,6 +65,9 @@ private:
                               llvm::ArrayRef<isa::Coefficient> coefficients);
 };
 
+/// Decoded streams of one machine.
+using ScatterStreams = LatestStreams<ScatterStream::Form, ScatterStream>;
+
 class ScatterTime {
 public:
   /// A unit of \p lanes multipliers that take \p passes passes for a product.
@@ -59,13 +75,19 @@ public:
               const TileEntry &entry, uint64_t lanes, uint64_t passes);
 
   /// The data of the channels that follow: `isZero(element)` requests an
-  /// element of a slot. Without it every datum counts.
+  /// element of a slot.
   void collect(llvm::function_ref<bool(uint64_t)> isZero);
+  /// Every datum counts, in all channels from now on.
+  void collectAll();
   /// Adds a channel of the collected data.
   /// Capacity error if products wait that the queues cannot hold.
   llvm::Error channel(llvm::ArrayRef<ScatterStream::Slice> slices);
   /// Adds a channel with the data and the slices of the last one.
   void repeat();
+
+  /// Steps of about a nanosecond for the channels of \p stream, all on the data
+  /// that were collected.
+  uint64_t steps(const ScatterStream &stream) const;
 
   uint64_t products() const { return total.products; }
   /// Elements read to find those that are not zero: a block once for each slice
@@ -85,6 +107,7 @@ private:
     uint32_t rowPhase = 0, colPhase = 0;
     uint64_t image = 0;
     uint64_t window = 0; ///< Entries of the results that it reaches.
+    uint64_t times = 1;  ///< Blocks that take the same time.
     uint64_t data = 0;
     std::vector<ScatterItem> items; ///< Where positions matter.
     std::vector<TapSums> sums;      ///< By tap.
@@ -96,6 +119,7 @@ private:
     uint64_t height = 0, width = 0; ///< Of a block.
     uint64_t across = 0;            ///< Blocks of a row.
     uint64_t origin = 0;            ///< First element in its slot.
+    Block like;                     ///< What its blocks have in common.
   };
   /// What all channels add to.
   struct Sums {
@@ -103,6 +127,10 @@ private:
   };
 
   void addPlane(uint64_t image, uint32_t rowPhase, uint32_t colPhase);
+  bool needsPlaces() const;
+  uint64_t sumsEach(const Block &block, const ScatterStream::Slice &slice);
+  uint64_t entryOf(const Block &block, const ScatterItem &datum,
+                   uint32_t tap) const;
   void collectPlane(const Plane &plane,
                     llvm::function_ref<bool(uint64_t)> isZero);
   llvm::Error slice(const ScatterStream::Slice &slice);
@@ -122,25 +150,38 @@ private:
   std::vector<Plane> planes;
   std::vector<Block> blocks;
   machine::BankCounts counts;     ///< Of the slice under consideration.
+  std::vector<uint32_t> inBank;   ///< The same where sums are few; 0 between.
+  std::vector<uint64_t> counted;  ///< Banks that have any of them.
   uint64_t pass = 0, latency = 0; ///< Of the open channel's products and sums.
   Sums total, before;             ///< Before: without the last channel.
 };
 
+/// A stream from those that are known, or decoded and known from now on.
+std::shared_ptr<const ScatterStream>
+findStream(const machine::Description &machine, const isa::TccRun &op,
+           llvm::ArrayRef<uint8_t> bytes, ScatterStreams &known);
+
 /// Cycles and products of a scattering tcc.run: the slowest unit, at least the
-/// decoding of its stream. `streamOf(group)` gives checked streams;
-/// `isZero(unit, channel, element)` asks the tiles; `each(unit, cycles,
-/// products)` hears what every unit does.
+/// decoding of its stream. `streamOf(group)` gives checked streams, which are
+/// decoded unless `known` has them; `isZero(unit, channel, element)` asks the
+/// tiles; `each(unit, cycles, products)` hears what every unit does.
 Cost scatterCost(const machine::Description &machine, const isa::TccRun &op,
-                 const TileTable &table,
+                 const TileTable &table, ScatterStreams &known,
                  llvm::function_ref<llvm::ArrayRef<uint8_t>(uint32_t)> streamOf,
                  llvm::function_ref<bool(uint64_t, uint64_t, uint64_t)> isZero,
                  llvm::function_ref<void(uint64_t, uint64_t, uint64_t)> each);
 
-/// An upper bound for all data, which the loader knows before a run.
-Cost scatterBound(
-    const machine::Description &machine, const isa::TccRun &op,
-    const TileTable &table,
-    llvm::function_ref<llvm::ArrayRef<uint8_t>(uint32_t)> streamOf);
+/// The instruction whose time without data is an upper bound for that of \p op
+/// with any, which the loader knows before a run.
+isa::TccRun boundingRun(const machine::Description &machine,
+                        const isa::TccRun &op);
+
+/// Steps of about a nanosecond that scatterCost takes without data, for streams
+/// that are known.
+uint64_t
+scatterSteps(const machine::Description &machine, const isa::TccRun &op,
+             const TileTable &table,
+             llvm::function_ref<const ScatterStream &(uint32_t)> streamOf);
 
 } // namespace ashlar::emulator
 

@@ -7,6 +7,7 @@
 #define ASHLAR_LIB_EMULATOR_COST_STREAMWALK_H
 
 #include "../State/Tiles.h"
+#include "LatestStreams.h"
 #include "ashlar/Isa/CoefficientStream.h"
 #include "ashlar/Machine/Cycles.h"
 
@@ -60,6 +61,9 @@ private:
   uint64_t issued = 0;
   uint32_t beyond = 0;
 };
+
+/// Streams that were followed.
+using FollowedStreams = LatestStreams<StreamWalk::Form, StreamWalk::Facts>;
 
 } // namespace ashlar::emulator
 

@@ -8,6 +8,8 @@
 #define ASHLAR_LIB_EMULATOR_EXECUTE_ENGINE_H
 
 #include "../Cost/Costs.h"
+#include "../Cost/ScatterTime.h"
+#include "../Cost/StreamWalk.h"
 #include "../State/KeptTiles.h"
 #include "../State/Memory.h"
 #include "../State/TensorView.h"
@@ -132,6 +134,9 @@ struct Engine {
   OperandCache operands;
   /// Coefficients of the sparse cluster, decoded.
   TapPrograms tapPrograms;
+  /// The same for the time that they take.
+  ScatterStreams scattered;
+  FollowedStreams followed;
   /// Products that the next reader of PSUM requests.
   MatmulBatch batch;
   /// By instruction, whether it is a drain whose sums nothing reads after it.

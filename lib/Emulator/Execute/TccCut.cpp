@@ -135,13 +135,16 @@ void Engine::measureTiles(const isa::TccRun &op) {
     cost.weightBits =
         llvm::cantFail(isa::readStreamHeader(bytes)).shape.mantissaBits;
     StreamWalk walk(*machine, op, table, group, cost.weightBits);
-    const StreamWalk::Facts facts =
-        walk.facts(llvm::cantFail(isa::decodeStream(bytes, walk)));
-    cycles = std::max(cycles, facts.cycles);
-    cost.macs += facts.macs;
-    cost.work += facts.macs * walk.form().passes;
-    cost.fmuBytes += facts.macs * operandBytes(op);
-    cost.streamBytes += facts.taken;
+    auto facts = followed.find(walk.form(), bytes);
+    if (!facts)
+      facts = followed.keep(
+          walk.form(), bytes,
+          walk.facts(llvm::cantFail(isa::decodeStream(bytes, walk))));
+    cycles = std::max(cycles, facts->cycles);
+    cost.macs += facts->macs;
+    cost.work += facts->macs * walk.form().passes;
+    cost.fmuBytes += facts->macs * operandBytes(op);
+    cost.streamBytes += facts->taken;
   }
   cycles = routedCycles(*machine, op, table, cycles);
   cost.timing = {cycles, cycles, 0};

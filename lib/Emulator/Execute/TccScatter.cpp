@@ -35,7 +35,7 @@ void Engine::measureScatter(const isa::TccRun &op) {
   const uint64_t slotBytes = isa::geometryOf(op).slotElements() * bytes;
   const uint32_t mask = valueBits(op.type, op.mantissa);
   measured[current] = scatterCost(
-      *machine, op, tables[op.table],
+      *machine, op, tables[op.table], scattered,
       [&](uint32_t group) {
         return llvm::ArrayRef<uint8_t>(
             memory.wm(op.wm + uint64_t(group) * op.wmStep), op.bytes);

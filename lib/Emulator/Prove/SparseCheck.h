@@ -13,11 +13,12 @@
 #define ASHLAR_LIB_EMULATOR_PROVE_SPARSECHECK_H
 
 #include "../Cost/Costs.h"
+#include "../Cost/ScatterTime.h"
+#include "../Cost/StreamWalk.h"
 #include "../Execute/TapProgram.h"
 #include "../State/Tiles.h"
 #include "Checks.h"
 #include "Cluster/KeptPixels.h"
-#include "FollowedStreams.h"
 #include "ashlar/Container/Container.h"
 #include "ashlar/Isa/CoefficientStream.h"
 #include "ashlar/Machine/TileGeometry.h"
@@ -133,11 +134,15 @@ private:
   /// What the stream of a group gives: null without a finding if there is no
   /// work left.
   Result followStream(const isa::TccRun &op, const TileTable &table,
-                      uint32_t group, const StreamWalk::Facts *&facts,
+                      uint32_t group,
+                      std::shared_ptr<const StreamWalk::Facts> &facts,
                       Cost &cost);
   Result runStreams(const isa::TccRun &op, const TileTable &table,
                     llvm::ArrayRef<uint32_t> groups,
                     std::vector<double> &bounds, Cost &cost);
+  /// What a scattering run takes at most; false if that may not be found out.
+  bool runScattered(const isa::TccRun &op, const TileTable &table,
+                    llvm::ArrayRef<uint32_t> groups, Cost &cost);
   Result addBounds(const isa::TccRun &op, uint64_t groupMask,
                    llvm::ArrayRef<double> bounds);
   Result knownValue(uint64_t address, int64_t &value) const;
@@ -168,6 +173,7 @@ private:
   std::vector<uint8_t> weights;                 ///< Contents of weight memory.
   std::vector<uint8_t> isKnown;                 ///< Per byte.
   FollowedStreams followed;
+  ScatterStreams scattered;
   std::vector<Table> tables;
   /// Number of what the compute units of a table have, wherever it is in
   /// memory; 0: unwritten.

@@ -13,6 +13,7 @@
 #include <cmath>
 #include <cstdlib>
 #include <fmt/format.h>
+#include <map>
 
 using namespace ashlar;
 using namespace ashlar::emulator;
@@ -143,10 +144,9 @@ SparseChecker::checkBanks(const isa::TccRun &op,
 /// one that was followed.
 static constexpr uint64_t stepsPerByte = 16, bytesPerStep = 8;
 
-SparseChecker::Result
-SparseChecker::followStream(const isa::TccRun &op, const TileTable &table,
-                            uint32_t group, const StreamWalk::Facts *&facts,
-                            Cost &cost) {
+SparseChecker::Result SparseChecker::followStream(
+    const isa::TccRun &op, const TileTable &table, uint32_t group,
+    std::shared_ptr<const StreamWalk::Facts> &facts, Cost &cost) {
   const uint64_t address = op.wm + uint64_t(group) * op.wmStep;
   auto bad = [&](std::string what) {
     return Finding{
@@ -179,7 +179,7 @@ SparseChecker::followStream(const isa::TccRun &op, const TileTable &table,
   if (walk.outside())
     return bad(fmt::format("a coefficient of region {}, the instruction has {}",
                            walk.outside(), op.regions));
-  facts = &followed.keep(walk.form(), bytes, walk.facts(*taken));
+  facts = followed.keep(walk.form(), bytes, walk.facts(*taken));
   return std::nullopt;
 }
 
@@ -190,7 +190,7 @@ SparseChecker::Result SparseChecker::runStreams(const isa::TccRun &op,
                                                 Cost &cost) {
   uint64_t cycles = 0;
   for (uint32_t group : groups) {
-    const StreamWalk::Facts *facts = nullptr;
+    std::shared_ptr<const StreamWalk::Facts> facts;
     if (Result finding = followStream(op, table, group, facts, cost))
       return finding;
     if (!facts)
@@ -206,6 +206,30 @@ SparseChecker::Result SparseChecker::runStreams(const isa::TccRun &op,
   cycles = routedCycles(machine, op, table, cycles);
   cost.timing = {cycles, cycles, 0};
   return std::nullopt;
+}
+
+bool SparseChecker::runScattered(const isa::TccRun &op, const TileTable &table,
+                                 llvm::ArrayRef<uint32_t> groups, Cost &cost) {
+  const isa::TccRun bounding = boundingRun(machine, op);
+  std::map<uint32_t, std::shared_ptr<const ScatterStream>> streams;
+  auto bytesOf = [&](uint32_t group) {
+    return knownWeights(op.wm + uint64_t(group) * op.wmStep, op.bytes);
+  };
+  for (uint32_t group : groups) {
+    const bool known = scattered.find(ScatterStream::formOf(bounding),
+                                      bytesOf(group)) != nullptr;
+    if (!work.spend(known ? op.bytes / bytesPerStep : op.bytes * stepsPerByte))
+      return false;
+    streams[group] = findStream(machine, bounding, bytesOf(group), scattered);
+  }
+  if (!work.spend(scatterSteps(machine, bounding, table,
+                               [&](uint32_t group) -> const ScatterStream & {
+                                 return *streams.at(group);
+                               })))
+    return false;
+  cost = scatterCost(machine, bounding, table, scattered, bytesOf,
+                     /*isZero=*/{}, [](uint64_t, uint64_t, uint64_t) {});
+  return true;
 }
 
 void SparseChecker::prepare(const isa::TccRun &op,
@@ -286,9 +310,7 @@ SparseChecker::Result SparseChecker::visit(const isa::TccRun &op, Accesses &,
   cost = Cost{};
   if (Result finding = runStreams(op, table, groups, bounds, *cost))
     return finding;
-  if (op.scatter)
-    cost = scatterBound(machine, op, table, [&](uint32_t group) {
-      return knownWeights(op.wm + uint64_t(group) * op.wmStep, op.bytes);
-    });
+  if (op.scatter && !runScattered(op, table, groups, *cost))
+    return std::nullopt;
   return addBounds(op, mask, bounds);
 }

@@ -51,6 +51,12 @@ void markRefused(llvm::StringRef message, std::vector<NodeStatus> &nodes) {
 
 llvm::Expected<std::vector<NodeStatus>>
 checkModel(const CompileOptions &options, mlir::MLIRContext &context) {
+  // As when compiling: a machine that cannot be read is an error of its own.
+  auto machine = machine::load(options.machine);
+  if (!machine)
+    return machine.takeError();
+  if (llvm::Error error = options.checkMachine(*machine))
+    return error;
   auto nodes = frontend::checkOnnx(options.model, options.import);
   if (!nodes || llvm::any_of(*nodes, [](const NodeStatus &node) {
         return node.state == NodeState::Unsupported;
@@ -67,6 +73,9 @@ checkModel(const CompileOptions &options, mlir::MLIRContext &context) {
   const std::string message = llvm::toString(std::move(error));
   if (kind == ErrorClass::Unsupported)
     markRefused(message, *nodes);
+  // Of nodes, all that can be said about those that a larger machine holds.
+  else if (kind != ErrorClass::Capacity)
+    return makeError(kind, "{}", message);
   return nodes;
 }
 

@@ -72,11 +72,7 @@ llvm::Expected<Tensor> movePatterns(Operation *op, ArrayRef<Attribute> patterns,
                                     double fill,
                                     ArrayRef<const Tensor *> operands) {
   ArrayRef<int64_t> to = shapeOf(op->getResult(0));
-  Tensor result =
-      patterns.empty() ? *operands[0] : Tensor(operands[0]->type, to);
-  result.shape.assign(to.begin(), to.end());
-  if (patterns.empty())
-    return result;
+  Tensor result(operands[0]->type, to);
   llvm::fill(result.floats, fill);
   llvm::fill(result.ints, static_cast<int64_t>(fill));
   for (Attribute attr : patterns) {
@@ -98,6 +94,12 @@ llvm::Expected<Tensor> movePatterns(Operation *op, ArrayRef<Attribute> patterns,
 
 llvm::Expected<Tensor> evaluateMove(npu::DmaMoveOp op,
                                     ArrayRef<const Tensor *> operands) {
+  if (op.keepsOrder()) {
+    Tensor result = *operands[0];
+    const ArrayRef<int64_t> shape = shapeOf(op.getY());
+    result.shape.assign(shape.begin(), shape.end());
+    return result;
+  }
   double fill = op.getFill() ? op.getFill()->convertToDouble() : 0;
   return movePatterns(op, op.getPatterns().getValue(), fill, operands);
 }

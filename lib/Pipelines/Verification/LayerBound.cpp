@@ -392,21 +392,60 @@ llvm::Expected<LayerOperand> operandFromConstant(Value value) {
   return operand;
 }
 
+LayerOperand operandUnseen(Value value, LayerExpectation expected) {
+  LayerOperand operand;
+  operand.values = std::move(expected.exact);
+  if (!operand.values.isFloat())
+    return operand;
+  operand.unseen = std::move(expected.bound);
+  const bfp::BlockType type = bfp::getBlockType(value.getType());
+  if (!type)
+    return operand;
+  // Storing it is part of the bound. A product aligns it to an exponent that is
+  // not above that of the largest value.
+  const bool ownExponent = bfp::getScalePolicy(value.getDefiningOp()).kind ==
+                           numerics::ScaleKind::RunMax;
+  double top = 0;
+  for (auto [exact, error] : llvm::zip(operand.values.floats, operand.unseen))
+    if (const double most = std::abs(exact) + error; most < unbounded)
+      top = std::max(top, most);
+  operand.grid =
+      std::ldexp(numerics::blockStep(top, static_cast<int>(type.getMantissa())),
+                 -static_cast<int>(type.getRange()));
+  operand.fetchError = operand.unseen;
+  for (double &error : operand.fetchError)
+    error = ownExponent ? error + operand.grid / 2 : unbounded;
+  return operand;
+}
+
 /// Windows are no further from those of the exact operand than the same windows
 /// of the errors say: a maximum moves by at most the largest of them, a mean by
-/// their mean.
+/// their mean. A product knows what it fetches; of all others nothing is said.
 static llvm::Error addUnseen(Operation *op,
                              ArrayRef<const LayerOperand *> operands,
                              LayerExpectation &result) {
-  if (!isa<nn::MaxPoolOp, nn::AvgPoolOp>(op) || operands[0]->unseen.empty())
+  const bool fetches = isBlockProduct(op);
+  if (llvm::all_of(operands.drop_front(fetches ? 1 : 0),
+                   [](const LayerOperand *o) { return o->unseen.empty(); }))
     return llvm::Error::success();
-  Tensor errors = operands[0]->values;
-  llvm::copy(operands[0]->unseen, errors.floats.begin());
-  auto moved = evaluateWide(op, {&errors});
+  if (!isa<nn::MaxPoolOp, nn::AvgPoolOp>(op) && !bfp::isMovement(op)) {
+    llvm::fill(result.bound, unbounded);
+    return llvm::Error::success();
+  }
+  std::vector<Tensor> errors;
+  for (const LayerOperand *operand : operands) {
+    errors.push_back(operand->values);
+    llvm::fill(errors.back().floats, 0);
+    llvm::copy(operand->unseen, errors.back().floats.begin());
+  }
+  SmallVector<const Tensor *> given;
+  for (const Tensor &error : errors)
+    given.push_back(&error);
+  auto moved = evaluateWide(op, given);
   if (!moved)
     return moved.takeError();
   for (auto [bound, error] : llvm::zip(result.bound, moved->floats))
-    bound += error;
+    bound += std::abs(error);
   return llvm::Error::success();
 }
 

@@ -34,8 +34,9 @@ struct LayerOperand {
   /// How far each element may be from `values` once a product has fetched it;
   /// empty if not encoded.
   std::vector<double> fetchError;
-  /// How far each element of a feature map that is reduced on its way from PSUM
-  /// may be from `values`; empty if memory holds the tensor.
+  /// How far each element of a feature map that no dump shows may be from
+  /// `values`: of one that is reduced on its way from PSUM, or stays in the
+  /// sparse cluster. Empty otherwise.
   std::vector<double> unseen;
   /// Largest step of the integers that a product fetches; 0 if not encoded.
   double grid = 0;
@@ -50,6 +51,12 @@ operandFromDump(const container::TensorPlacement &placement,
 
 /// A constant, or the encoding of one.
 llvm::Expected<LayerOperand> operandFromConstant(mlir::Value value);
+
+struct LayerExpectation;
+
+/// An operand that no dump shows: what is expected of \p value, and how far
+/// from that it may be.
+LayerOperand operandUnseen(mlir::Value value, LayerExpectation expected);
 
 /// What the machine may store for one operation.
 struct LayerExpectation {

@@ -203,11 +203,9 @@ llvm::Error Verifier::checkLayer(Operation &op, const ValueMap &wide,
   Value value = op.getResult(0);
   auto dump = dumpOf.find(check.name);
   if (dump == dumpOf.end()) {
-    // The plan's tensor is not a tensor of the machine: a part of another one,
-    // or reduced before it is stored.
-    operands[value].values = std::move(expected->exact);
-    if (operands[value].values.isFloat())
-      operands[value].unseen = std::move(expected->bound);
+    // The plan's tensor is not a tensor of the state buffer: a part of another
+    // one, reduced before it is stored, or in the sparse cluster alone.
+    operands[value] = operandUnseen(value, std::move(*expected));
     return llvm::Error::success();
   }
   const emulator::TensorDump &stored = found.dumps[dump->second];

@@ -6,8 +6,8 @@
 #include "ashlar/Container/Assembly.h"
 #include "ashlar/Emulator/Emulator.h"
 #include "ashlar/Support/Error.h"
+#include "lib/Emulator/Cost/StreamWalk.h"
 #include "lib/Emulator/Prove/AccessHistory.h"
-#include "lib/Emulator/Prove/FollowedStreams.h"
 #include "lib/Emulator/Prove/WrittenBits.h"
 #include "gtest/gtest.h"
 #include <chrono>

@@ -148,7 +148,7 @@ llvm::Error emitMove(Generator &generator, const TileContext &tile) {
   auto operands = tile.operands;
   if (npu::routeOf(move) == npu::Route::ThroughDram)
     operands[0] = inDram(generator, operands[0]);
-  if (move.getPatterns().empty() && !move.getFill())
+  if (move.keepsOrder())
     emitLinear(generator, operands[0], tile.result.type, out,
                tile.model->resultShape, target);
   for (npu::AccessPattern &pattern : patterns) {

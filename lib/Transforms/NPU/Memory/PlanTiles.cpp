@@ -126,9 +126,8 @@ int64_t Planner::slotBytes(const OpPlan &plan, const Shape &tile) const {
 /// element: more tiles cost nothing then.
 bool Planner::readsDramOnce(const OpPlan &plan, const Shape &tile) const {
   auto move = dyn_cast<DmaMoveOp>(plan.op);
-  // Without patterns every tile copies all of the operand.
-  if (move ? !converts(plan) || move.getPatterns().empty()
-           : !isa<MapInterface>(plan.op))
+  // A tile of a reshape in order copies all of the operand.
+  if (move ? !converts(plan) || move.keepsOrder() : !isa<MapInterface>(plan.op))
     return false;
   const Region out{Shape(tile.size(), 0), tile};
   bool reads = false;

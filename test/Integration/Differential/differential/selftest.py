@@ -70,14 +70,30 @@ def check(oracle, case):
     return wrong, seen
 
 
+def expect_one(oracle, op, rows):
+    """What one operator gives for `rows`."""
+    info = [helper.make_tensor_value_info(name, TensorProto.FLOAT, rows.shape) for name in "xy"]
+    graph = helper.make_graph([helper.make_node(op, ["x"], ["y"])], op, info[:1], info[1:])
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 13)], ir_version=8)
+    return judge.Expected(oracle, model, {"x": rows})
+
+
+def check_tails(oracle):
+    """The exact value of a sigmoid whose reference is 0 is right, a coarse one is not."""
+    rows = np.full((2, 96), -30, np.float32)
+    expected, wrong = expect_one(oracle, "Sigmoid", rows), []
+    exact = (1 / (1 + np.exp(-rows.astype(np.float64)))).astype(np.float32)
+    if expected.problem("y", exact, STEP):
+        wrong.append("the exact tail of a sigmoid is called wrong")
+    if not expected.problem("y", exact + np.float32(STEP), STEP):
+        wrong.append("an error in the tail of a sigmoid is not seen")
+    return wrong
+
+
 def check_ranges(oracle):
     """A step of the range of a softmax is right under constant exponents alone."""
     rows = np.random.default_rng(1).normal(0, 1, (2, 96)).astype(np.float32)
-    info = [helper.make_tensor_value_info(name, TensorProto.FLOAT, [2, 96]) for name in "xy"]
-    graph = helper.make_graph([helper.make_node("Softmax", ["x"], ["y"])], "softmax", info[:1],
-                              info[1:])
-    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 13)], ir_version=8)
-    expected = judge.Expected(oracle, model, {"x": rows})
+    expected = expect_one(oracle, "Softmax", rows)
     got = expected.outputs["y"] + np.float32(STEP)
     wrong = []
     if expected.problem("y", got, STEP, ranges=True):
@@ -100,7 +116,7 @@ def main():
                 continue
             wrong += more
             seen += found
-        wrong += check_ranges(oracle)
+        wrong += check_ranges(oracle) + check_tails(oracle)
         oracle.close()
     print("\n".join(wrong + [f"{count} networks, {seen} damages, {len(wrong)} mistakes"]))
     return int(bool(wrong) or not seen)

@@ -26,6 +26,8 @@ STEPS = {"Floor", "Ceil", "Sign", "Round", "Mod", "Cast", "ArgMax", "ArgMin", "T
          "QuantizeLinear", "DynamicQuantizeLinear", "QLinearConv", "QLinearMatMul"}
 # Values from -1 to 1, and what stays within the range of its operand.
 UNIT = {"Sigmoid", "Tanh", "HardSigmoid", "Softsign", "Erf", "Sign", "Softmax"}
+# What ONNX Runtime's single precision leaves of them: its Sigmoid is 0 from -18 on.
+UNIT_ERROR = 2.0 ** -23
 INSIDE = (MOVES - {"Concat", "Pad"}) | {"MaxPool", "AveragePool", "GlobalAveragePool",
                                         "GlobalMaxPool"}
 BOOLEANS = {"Greater", "Less", "GreaterOrEqual", "LessOrEqual", "Equal", "Not", "And", "Or", "Xor"}
@@ -87,9 +89,9 @@ def bounds_of(graph):
     return bounds
 
 
-def noise_nodes(name, clean, seed, k, bound):
+def noise_nodes(name, clean, seed, k, bound, least):
     """clean + step * max |clean| * (a random number from -1 to 1); with a bound of the
-    value it takes the place of the maximum."""
+    value it takes the place of the maximum. `least`: of the factor before the random number."""
     part = lambda text: f"twin_{k}_{text}"
     if bound:
         size = [helper.make_node("Constant", [], [part("max")], value=numpy_helper.from_array(
@@ -99,7 +101,11 @@ def noise_nodes(name, clean, seed, k, bound):
                 helper.make_node("ReduceMax", [part("abs")], [part("max")], keepdims=1)]
     draw = helper.make_node("RandomUniformLike", [clean], [part("random")], low=-1.0, high=1.0,
                             seed=float(seed * 10007 + k))
-    return [*size, helper.make_node("Mul", [part("max"), "twin_step"], [part("size")]), draw,
+    scaled = [helper.make_node("Mul", [part("max"), "twin_step"], [part("size")])]
+    if least:
+        scaled = [helper.make_node("Mul", [part("max"), "twin_step"], [part("share")]),
+                  helper.make_node("Max", [part("share"), "twin_least"], [part("size")])]
+    return [*size, *scaled, draw,
             helper.make_node("Mul", [part("random"), part("size")], [part("noise")]),
             helper.make_node("Add", [clean, part("noise")], [name])]
 
@@ -137,8 +143,8 @@ def twin(model, step, seed, ranges=False):
                 continue
             clean = f"{name}_clean"
             node.output[k] = clean
-            nodes.append((node, noise_nodes(name, clean, seed, len(nodes),
-                                             bounds.get(name))))
+            nodes.append((node, noise_nodes(name, clean, seed, len(nodes), bounds.get(name),
+                                            node.op_type in UNIT)))
     late = {id(node): [] for node, _ in nodes}
     for node, more in nodes:
         late[id(node)] += more
@@ -147,7 +153,8 @@ def twin(model, step, seed, ranges=False):
     del graph.node[:]
     graph.node.extend(ordered)
     noisy_constants(graph, step, np.random.default_rng([seed, 1 << 20]))
-    graph.initializer.append(numpy_helper.from_array(np.float32(step), "twin_step"))
+    for name, value in (("twin_step", step), ("twin_least", UNIT_ERROR)):
+        graph.initializer.append(numpy_helper.from_array(np.float32(value), name))
     return model
 
 
