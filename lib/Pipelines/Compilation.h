@@ -109,6 +109,7 @@ private:
   llvm::Expected<bool> measureChoices();
   void finishWith(CompileResult best, double binding);
   llvm::Expected<Tried> tryBanks(const ClusterChoice &choice, Tried dense);
+  void packManyExponents();
   llvm::Expected<Tried> tryExponents(const ClusterChoice &choice, Tried bytes);
   llvm::Expected<Tried> tryFirst(ClusterChoice &choice);
   llvm::Expected<std::optional<Tried>> tryOther(const ClusterChoice &choice);

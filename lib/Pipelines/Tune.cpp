@@ -222,6 +222,8 @@ llvm::Expected<Tried> Compilation::runTrial(const ClusterChoice &choice,
   other.keep = keep;
   other.keepReason = keepReason;
   other.banksApart = banksApart;
+  other.packsExponents = packsExponents;
+  other.exponentsDecision = exponentsDecision;
   other.banksDecision = banksDecision;
   other.result.module = module.clone();
   other.result.numericPlanJson = result.numericPlanJson;
@@ -464,6 +466,7 @@ static std::string comparedReason(llvm::StringRef mode, uint64_t cycles,
 /// compared with none. True if `result` is the finished program.
 llvm::Expected<bool> Compilation::measureChoices() {
   auto start = std::chrono::steady_clock::now();
+  packManyExponents();
   if (llvm::Error error = bindCommon())
     return error;
   const std::chrono::duration<double> binding =

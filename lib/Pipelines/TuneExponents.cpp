@@ -4,6 +4,7 @@
 
 #include "Compilation.h"
 
+#include "dialects/NN/NNOps.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/FormatVariadic.h"
 
@@ -30,14 +31,38 @@ exponentsDecisionFor(MLIRContext *context, uint64_t packed, uint64_t bytes) {
       .get();
 }
 
+/// Elements of constants of a network whose programs are not compared: its
+/// loads are so many that chances of the schedule even out, and most of the
+/// time goes into making them again.
+static constexpr int64_t kManyElements = int64_t(1) << 20;
+
+void Compilation::packManyExponents() {
+  if (options.weightCompression != "auto" ||
+      machine.dma.decodedCodesPerCycle == 0)
+    return;
+  int64_t elements = 0;
+  result.module->walk([&](nn::ConstantOp constant) {
+    elements += cast<ShapedType>(constant.getType()).getNumElements();
+  });
+  packsExponents = elements >= kManyElements;
+  if (!packsExponents)
+    return;
+  const std::string reason = llvm::formatv(
+      "fewer bytes and no more cycles of each load; with {0} constants the "
+      "whole network is not compared",
+      elements);
+  exponentsDecision =
+      records::Decision(&context, "packed-exponents", reason).get();
+}
+
 /// Also emits the program with exponents of weights in few bits, and keeps it
 /// if it takes no more cycles: each load takes fewer bytes and no more cycles
 /// of its queue, but the schedules of short programs differ by chance.
 llvm::Expected<Tried> Compilation::tryExponents(const ClusterChoice &choice,
                                                 Tried bytes) {
-  if (options.weightCompression != "auto" || options.comparedWork == 0 ||
-      machine.dma.decodedCodesPerCycle == 0 || !bytes.tiled ||
-      bytes.result.weights.total().exponents == 0 ||
+  if (options.weightCompression != "auto" || packsExponents ||
+      options.comparedWork == 0 || machine.dma.decodedCodesPerCycle == 0 ||
+      !bytes.tiled || bytes.result.weights.total().exponents == 0 ||
       !budget->allowsAgain(kExponentsCompared))
     return bytes;
   auto before = bytes.cycles(*budget, options.sparse.sample);
