@@ -83,7 +83,6 @@ PRICES = {
     "sparse.narrow_tcus": [0, 0, 1, 3, 8], "sparse.narrow_lanes": [1, 5, 16, 64, 100],
     "sparse.accumulator_banks": [0, 1, 8, 64, 256], "sparse.scan_positions": [0, 1, 16, 128],
     "sparse.fmu_write_bytes": [0, 1, 16, 64], "sparse.route_bytes": [0, 1, 64],
-    "sparse.window_shift": [0, 1, 2],
     "dram.misaligned_bursts": ["true", "false"],
 }
 
@@ -126,10 +125,10 @@ class Machine:
         return Machine({**self.values, **{k: str(v) for k, v in changes.items()}})
 
     def text(self, without=None):
-        """YAML; `without` parameters of a prefix, for seeds that are older than those."""
+        """YAML; `without` parameters of some prefixes, for seeds that are older than those."""
         lines, section = [], None
         for key, value in self.values.items():
-            if without and key.startswith(without):
+            if without and key.startswith(tuple(without)):
                 continue
             head, _, tail = key.rpartition(".")
             if head and head != section:
@@ -194,7 +193,7 @@ def draw_machine(draw):
         changes["xm_group"] = group
         array(draw, changes, group)
     machine = base.changed(changes)
-    return draw_prices(random.Random(machine.text(without="host.")), machine, share)
+    return draw_prices(random.Random(machine.text(without=("host.", "sparse.window_shift"))), machine, share)
 
 
 def draw_prices(draw, machine, share):
@@ -210,6 +209,8 @@ def draw_prices(draw, machine, share):
         changes["dram.efficiency"] = draw.choice([1, 33, 60, 90, 99, 100])
     if draw.random() < 0.1:
         changes["sparse.tcus"] = 0
+    if draw.random() < share:
+        changes["sparse.window_shift"] = draw.choice([0, 1, 2])
     machine = consistent(machine.changed(changes))
     if machine.number("psum.write_ports") > entries(machine):
         machine = machine.changed({"psum.write_ports": 1})

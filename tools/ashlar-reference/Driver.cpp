@@ -14,6 +14,7 @@
 #include "ashlar/Support/Npy.h"
 #include "ashlar/Support/Npz.h"
 #include "ashlar/Transforms/NN/Passes.h"
+#include "dialects/Ashlar/AshlarDialect.h"
 #include "dialects/NN/NNElements.h"
 
 #include "mlir/IR/MLIRContext.h"
@@ -54,6 +55,18 @@ llvm::Expected<Module> load(const DriverOptions &options,
   return module;
 }
 
+/// Folds are for a machine: that of the module, or the built-in one.
+llvm::Error setTarget(ModuleOp module) {
+  if (module->hasAttr(records::kTargetAttr))
+    return llvm::Error::success();
+  auto machine = machine::load("a1");
+  if (!machine)
+    return machine.takeError();
+  module->setAttr(records::kTargetAttr,
+                  records::TargetAttr::get(module.getContext(), *machine));
+  return llvm::Error::success();
+}
+
 llvm::Error runPhase(ModuleOp module, StringRef phase) {
   PassManager manager(module.getContext());
   if (phase == "simplify" || phase == "fold")
@@ -62,8 +75,11 @@ llvm::Error runPhase(ModuleOp module, StringRef phase) {
     return support::makeError(
         ErrorClass::Usage,
         "unknown phase '{}', expected import, simplify or fold", phase.str());
-  if (phase == "fold")
+  if (phase == "fold") {
+    if (llvm::Error error = setTarget(module))
+      return error;
     nn::buildFoldPipeline(manager);
+  }
   if (failed(manager.run(module)))
     return support::makeError(ErrorClass::Internal, "phase {} failed",
                               phase.str());

@@ -164,10 +164,13 @@ class Program:
         codes = math.prod(f[f"n{i}"] for i in range(5))
         bits = {"dense": codes * f["mantissa"],
                 "bitmap": codes // max(f["unit"], 1) + f["stored"] * f["mantissa"],
-                "runs": f["stored"] * (f["mantissa"] + f["unit"])}[f["form"]]
+                "runs": f["stored"] * (f["mantissa"] + f["unit"]),
+                # With unit 1 the queue repeats rows of dimension 3.
+                "exponents": codes // (f["n3"] if f["unit"] else 1) * f["mantissa"],
+                }[f["form"]]
         if bits:  # weights may all be zero
             self.add("dram.read", self.bursts(f["srcBase"], [(math.ceil(bits / 8), 1)], 1))
-        self.side(f, "dst", "sb", "write")
+        self.side(f, "dst", "xm" if f["form"] == "exponents" else "sb", "write")
 
     def dma_gather(self, f):
         self.move(f)
