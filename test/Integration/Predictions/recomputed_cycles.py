@@ -112,8 +112,11 @@ def copy_cycles(machine, name, fields):
     if name == "dma.unpack":
         width, stored = fields.number("mantissa"), fields.number("stored")
         unit, form = fields.number("unit"), fields.get("form", "dense")
+        if form == "exponents":  # with unit 1 dimension 3 repeats rows
+            stored = elements // (counts[3] if unit else 1)
         bits = {"dense": elements * width, "runs": stored * (width + unit),
-                "bitmap": elements // max(unit, 1) + stored * width}[form]
+                "bitmap": elements // max(unit, 1) + stored * width,
+                "exponents": stored * width}[form]
         bursts += burst_cycles(machine, fields.number("srcBase"), [0], ceil_div(bits, 8))
         if form != "dense":
             extra = ceil_div(stored, dma["decoded_codes_per_cycle"])
