@@ -18,7 +18,6 @@ import argparse
 import json
 import os
 import re
-import subprocess
 import sys
 import tempfile
 
@@ -26,14 +25,11 @@ import numpy as np
 import onnx
 from onnx import TensorProto, helper, numpy_helper
 
+sys.path.insert(0, os.path.join(os.path.dirname(__file__), ".."))
+
+from common import run_tool  # noqa: E402
+
 FORMS = ["off", "auto", "exponents"]
-
-
-def run(*command):
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    if done.returncode:
-        sys.exit(f"{' '.join(command)}: exit code {done.returncode}\n{done.stderr}")
-    return done.stdout
 
 
 class Result:
@@ -42,10 +38,10 @@ class Result:
     def __init__(self, model, folder, form, machine, inputs, *options):
         names = (f"{form}.ash", "compile.json", "run.json", "out.npz")
         program, compiled, report, outputs = (os.path.join(folder, n) for n in names)
-        run("ashlarc", model, "-o", program, f"--weight-compression={form}",
-            f"--machine={machine}", f"--report={compiled}", *options)
-        run("ashlar-run", program, inputs, f"--outputs={outputs}", f"--report={report}",
-            "--quiet")
+        run_tool("ashlarc", model, "-o", program, f"--weight-compression={form}",
+                 f"--machine={machine}", f"--report={compiled}", *options)
+        run_tool("ashlar-run", program, inputs, f"--outputs={outputs}", f"--report={report}",
+                 "--quiet")
         with open(report, encoding="utf-8") as file:
             data = json.load(file)
         with open(compiled, encoding="utf-8") as file:
@@ -54,7 +50,7 @@ class Result:
         self.outputs = dict(np.load(outputs))
         self.widths = [int(fields["mantissa"]) for fields in
                        (dict(re.findall(r"(\w+)=(-?\w+)", line))
-                        for line in run("ashlar-dis", program).splitlines()
+                        for line in run_tool("ashlar-dis", program).stdout.splitlines()
                         if "dma.unpack" in line)
                        if fields.get("form") == "exponents"]
 

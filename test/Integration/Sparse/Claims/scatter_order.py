@@ -21,7 +21,6 @@ import json
 import math
 import os
 import re
-import subprocess
 import sys
 import tempfile
 
@@ -29,14 +28,11 @@ import numpy as np
 import onnx
 from onnx import TensorProto, helper, numpy_helper
 
+sys.path.insert(0, os.path.join(os.path.dirname(__file__), "../.."))
+
+from common import run_tool  # noqa: E402
+
 ORDERS = ["ascending", "snake", "auto"]
-
-
-def run(*command):
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    if done.returncode:
-        sys.exit(f"{' '.join(command)}: exit code {done.returncode}\n{done.stderr}")
-    return done.stdout
 
 
 def write(path, weights, size, stride, dilation):
@@ -78,21 +74,21 @@ class Result:
 
     def __init__(self, model, folder, variant, order, inputs, machine, *options):
         program, report = (os.path.join(folder, n) for n in ("p.ash", "run.json"))
-        run("ashlarc", model, "-o", program, "--sparse=scatter", f"--scatter-unit={variant}",
-            f"--scatter-order={order}", f"--machine={machine}", f"--report={report}", *options)
+        run_tool("ashlarc", model, "-o", program, "--sparse=scatter", f"--scatter-unit={variant}",
+                 f"--scatter-order={order}", f"--machine={machine}", f"--report={report}", *options)
         with open(report, encoding="utf-8") as file:
             self.predicted = [decision["engines"]["run"] for decision in
                               json.load(file)["decisions"] if "engines" in decision]
         outputs = os.path.join(folder, "out.npz")
-        run("ashlar-run", program, f"--inputs={inputs}", f"--outputs={outputs}",
-            f"--report={report}", "--quiet")
+        run_tool("ashlar-run", program, f"--inputs={inputs}", f"--outputs={outputs}",
+                 f"--report={report}", "--quiet")
         self.outputs = dict(np.load(outputs))
         with open(report, encoding="utf-8") as file:
             data = json.load(file)
         self.cycles = data["total_cycles"]
         self.busy = data["engines"]["tcc"]["busy"]
         self.turns = {int(re.search(r"turn=(\d+)", line)[1]) if "turn=" in line else 0
-                      for line in run("ashlar-dis", program).splitlines()
+                      for line in run_tool("ashlar-dis", program).stdout.splitlines()
                       if re.match(r"\s*tcc\.run", line)}
 
 
@@ -105,9 +101,9 @@ def check(folder, draw, machine, size, stride, dilation, density):
     model, inputs = os.path.join(folder, "m.onnx"), os.path.join(folder, "in.npz")
     write(model, weights, size, stride, dilation)
     np.savez(inputs, x=draw.uniform(0.5, 1, (1, 32, size, size)).astype(np.float32))
-    run("ashlarc", model, "-o", os.path.join(folder, "d.ash"), "--sparse=off")
-    run("ashlar-run", os.path.join(folder, "d.ash"), f"--inputs={inputs}",
-        f"--outputs={folder}/d.npz", "--quiet")
+    run_tool("ashlarc", model, "-o", os.path.join(folder, "d.ash"), "--sparse=off")
+    run_tool("ashlar-run", os.path.join(folder, "d.ash"), f"--inputs={inputs}",
+             f"--outputs={folder}/d.npz", "--quiet")
     dense = dict(np.load(os.path.join(folder, "d.npz")))
     snake = stride // math.gcd(stride, dilation)
     waits = {turn: int(moves(weights, stride, dilation, turn).sum()) for turn in (0, snake)}
@@ -148,7 +144,7 @@ def table(options, folder):
         name = os.path.splitext(os.path.basename(model))[0]
         if options.density < 1:
             pruned = os.path.join(folder, "p.onnx")
-            run("ashlar-prune", model, "-o", pruned, f"--density={options.density}")
+            run_tool("ashlar-prune", model, "-o", pruned, f"--density={options.density}")
             model = pruned
         for variant, block in (("A", ""), ("A", "3x3"), ("C", ""), ("C", "3x3")):
             extra = [f"--scatter-block={block}"] if block else []

@@ -18,13 +18,16 @@ import argparse
 import json
 import os
 import re
-import subprocess
 import sys
 import tempfile
 
 import numpy as np
 import onnx
 from onnx import TensorProto, helper, numpy_helper
+
+sys.path.insert(0, os.path.join(os.path.dirname(__file__), "../.."))
+
+from common import run_tool  # noqa: E402
 
 node = helper.make_node
 
@@ -113,22 +116,15 @@ def write_integer(path, layer, zero):
     save(path, nodes, shape, constants)
 
 
-def run(*command):
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    if done.returncode:
-        sys.exit(f"{' '.join(command)}: exit code {done.returncode}\n{done.stderr}")
-    return done.stdout
-
-
 class Result:
     """A compiled model: what the array did."""
 
     def __init__(self, model, mode, machine, folder):
         program, report, outputs = (os.path.join(folder, mode + n)
                                     for n in (".ash", ".json", ".npz"))
-        run("ashlarc", model, "-o", program, f"--nm-weights={mode}", f"--machine={machine}")
-        run("ashlar-run", program, "--random-inputs=1", f"--outputs={outputs}",
-            f"--report={report}", "--quiet")
+        run_tool("ashlarc", model, "-o", program, f"--nm-weights={mode}", f"--machine={machine}")
+        run_tool("ashlar-run", program, "--random-inputs=1", f"--outputs={outputs}",
+                 f"--report={report}", "--quiet")
         with open(report, encoding="utf-8") as file:
             data = json.load(file)
         self.cycles, self.busy = data["total_cycles"], data["engines"]["pe"]["busy"]
@@ -137,7 +133,7 @@ class Result:
         self.picked = data["actions"].get("pattern.pick", 0)
         self.output = dict(np.load(outputs))
         self.loads, self.folded, self.both = {0: 0, 1: 0}, False, False
-        for line in run("ashlar-dis", program).splitlines():
+        for line in run_tool("ashlar-dis", program).stdout.splitlines():
             fields = dict(re.findall(r"(\w+)=(-?\w+)", line))
             pattern = int(fields.get("pattern", 0))
             if "pe.load " in line and fields.get("mode") != "select":

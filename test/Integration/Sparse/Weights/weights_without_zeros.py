@@ -19,13 +19,16 @@ import json
 import math
 import os
 import re
-import subprocess
 import sys
 import tempfile
 
 import numpy as np
 import onnx
 from onnx import TensorProto, helper, numpy_helper
+
+sys.path.insert(0, os.path.join(os.path.dirname(__file__), "../.."))
+
+from common import run_tool  # noqa: E402
 
 FORMS = ["off", "auto", "bitmap", "runs"]
 
@@ -76,29 +79,22 @@ def integer_model(path, weights, zero):
     return int((codes != zero).sum())
 
 
-def run(*command):
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    if done.returncode:
-        sys.exit(f"{' '.join(command)}: exit code {done.returncode}\n{done.stderr}")
-    return done.stdout
-
-
 class Result:
     """What one way of storing the weights takes."""
 
     def __init__(self, model, form, machine, folder):
         program, report = (os.path.join(folder, n) for n in ("p.ash", "report.json"))
-        run("ashlarc", model, "-o", program, "--sparse=off",
-            f"--weight-compression={form}", f"--machine={machine}")
+        run_tool("ashlarc", model, "-o", program, "--sparse=off",
+                 f"--weight-compression={form}", f"--machine={machine}")
         outputs = os.path.join(folder, form + ".npz")
-        run("ashlar-run", program, "--random-inputs=1", f"--outputs={outputs}",
-            f"--report={report}", "--quiet")
+        run_tool("ashlar-run", program, "--random-inputs=1", f"--outputs={outputs}",
+                 f"--report={report}", "--quiet")
         with open(report, encoding="utf-8") as file:
             data = json.load(file)
         self.cycles, self.read = data["total_cycles"], data["totals"]["dram_read"]
         self.output = dict(np.load(outputs))
         self.forms, self.stored = {}, 0
-        for line in run("ashlar-dis", program).splitlines():
+        for line in run_tool("ashlar-dis", program).stdout.splitlines():
             if "dma.unpack" not in line:
                 continue
             fields = dict(re.findall(r"(\w+)=(-?\w+)", line))
