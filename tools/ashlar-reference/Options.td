@@ -12,7 +12,8 @@ defm inputs : Value<"inputs">, MetaVarName<"FILE.npz">,
   Group<main_group>, Flags<[Reads]>;
 defm outputs : Value<"outputs">, MetaVarName<"FILE.npz">,
   HelpText<"write the outputs by ONNX name">, Group<main_group>, Flags<[Writes]>;
-defm phase : Value<"phase">, MetaVarName<"PHASE">, HelpText<"compile up to this phase first:">,
+defm phase : Value<"phase">, MetaVarName<"PHASE">, HelpText<"compile up to this phase first (fold: for the "
+           "machine of the module, a1 where it names none):">,
   Values<"import,simplify,fold">, Group<main_group>;
 def fp64 : Switch<"fp64">, HelpText<"compute in binary64, without rounding results to their "
            "types">,

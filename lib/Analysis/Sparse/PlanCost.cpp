@@ -256,14 +256,6 @@ int64_t drainCycles(const TileProblem &problem, const DrainColumn &column,
           .issue);
 }
 
-int64_t tilesSideBySide(const TileProblem &problem, const TilePlan &plan,
-                        const DrainColumn &column,
-                        const machine::Description &machine) {
-  if (plan.disjoint || plan.tiles(problem) < 2)
-    return 1;
-  return static_cast<int64_t>(machine::tilesSideBySide(machine, column.cols));
-}
-
 int64_t drainPorts(const TileProblem &problem, int64_t results, int64_t row,
                    const machine::Description &machine) {
   if (machine.sb.banks == 0)

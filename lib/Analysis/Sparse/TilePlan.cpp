@@ -9,6 +9,7 @@
 #include "ashlar/Analysis/Cost/DenseCycles.h"
 #include "ashlar/Analysis/Layout/StorageType.h"
 #include "ashlar/Isa/CoefficientStream.h"
+#include "ashlar/Machine/Cycles.h"
 #include "dialects/NPU/NPUDialect.h"
 #include "mlir/IR/TypeUtilities.h"
 #include "llvm/Support/MathExtras.h"
@@ -334,6 +335,14 @@ ColumnWave TilePlan::inputs(const TileProblem &problem,
   all.count = static_cast<int64_t>(problem.columns.size());
   all.drains = static_cast<int64_t>(problem.drains.size());
   return all;
+}
+
+int64_t tilesSideBySide(const TileProblem &problem, const TilePlan &plan,
+                        const DrainColumn &column,
+                        const machine::Description &machine) {
+  if (plan.disjoint || plan.tiles(problem) < 2)
+    return 1;
+  return static_cast<int64_t>(machine::tilesSideBySide(machine, column.cols));
 }
 
 int64_t mostParts(const TileProblem &problem) {
