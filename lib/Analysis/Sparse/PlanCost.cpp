@@ -517,7 +517,7 @@ int64_t PlanCost::stepsOf(int64_t tiles, int64_t round) {
   if (tiles == 1)
     return shareOf(round);
   std::vector<int64_t> &steps = sideBySide[tiles];
-  for (int64_t next = steps.size(); next < rounds; ++next)
+  for (int64_t next = steps.size(); next <= round; ++next)
     steps.push_back(machine::resultsSideBySide(tilesOf(next), tiles));
   return steps[round];
 }

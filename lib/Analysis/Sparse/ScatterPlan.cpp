@@ -245,56 +245,89 @@ void addScatterOf(TileProblem &problem, Operation *op,
 // Tiles and their data
 //===----------------------------------------------------------------------===//
 
-/// Result tiles of the rounds on one image.
-static std::vector<std::vector<Box>>
-roundsOf(const TileProblem &problem, const TilePlan &plan, int64_t units) {
-  std::vector<std::vector<Box>> rounds;
-  if (!plan.folds.empty()) {
-    for (const TileFold &fold : plan.folds)
-      rounds.push_back(fold.cuts);
-    return rounds;
-  }
-  int64_t count = 0;
-  for (int64_t y = 0; y < problem.extent[1]; y += plan.rows)
-    for (int64_t x = 0; x < problem.extent[2]; x += plan.cols) {
-      if (count++ % units == 0)
-        rounds.emplace_back();
-      rounds.back().push_back({y, x, std::min(plan.rows, problem.extent[1] - y),
-                               std::min(plan.cols, problem.extent[2] - x)});
-    }
-  return rounds;
-}
+namespace {
+/// Work of the units, tile after tile, in rounds on one image.
+class RoundTally {
+public:
+  explicit RoundTally(int64_t units) : units(units) {}
 
-/// Largest and mean work of the units, summed over rounds: non-zeros, or
-/// positions if places are not known.
-static std::pair<double, double> workOf(const TileProblem &problem,
-                                        const TilePlan &plan, int64_t units) {
-  double most = 0, mean = 0;
-  for (const std::vector<Box> &tiles : roundsOf(problem, plan, units)) {
-    uint64_t largest = 0, sum = 0;
-    for (const Box &tile : tiles) {
-      if (tile.empty())
-        continue;
-      Box input =
-          plan.disjoint ? tile : problem.scatter->geometry.inputOf(tile);
-      uint64_t work = problem.scatter->sums
-                          ? problem.scatter->sums->sum(input)
-                          : static_cast<uint64_t>(input.area());
-      largest = std::max(largest, work);
-      sum += work;
-    }
+  void add(uint64_t work) {
+    largest = std::max(largest, work);
+    sum += work;
+    if (++tiles == units)
+      endRound();
+  }
+  void endRound() {
     most += static_cast<double>(largest);
     mean += static_cast<double>(sum) / static_cast<double>(units);
+    ++rounds;
+    largest = sum = 0;
+    tiles = 0;
   }
-  return {most, mean};
+  /// Ends a round that has not as many tiles as units.
+  void finish() {
+    if (tiles > 0)
+      endRound();
+  }
+
+  double most = 0, mean = 0; ///< Largest and mean work, summed over rounds.
+  int64_t rounds = 0;
+
+private:
+  int64_t units, tiles = 0;
+  uint64_t largest = 0, sum = 0;
+};
+} // namespace
+
+/// What the tiles along an axis read of the operand.
+static std::vector<partition::Range> readsAlong(const partition::Axis &axis,
+                                                const TilePlan &plan,
+                                                int64_t extent, int64_t size) {
+  std::vector<partition::Range> reads;
+  for (int64_t begin = 0; begin < extent; begin += size) {
+    const partition::Range own{begin, std::min(begin + size, extent)};
+    reads.push_back(plan.disjoint ? own : axis.inputOf(own));
+  }
+  return reads;
+}
+
+/// Work of the units: non-zeros, or positions if places are not known.
+static RoundTally workOf(const TileProblem &problem, const TilePlan &plan,
+                         int64_t units) {
+  const ScatterProblem &scatter = *problem.scatter;
+  auto workIn = [&](const Box &input) {
+    return scatter.sums ? scatter.sums->sum(input)
+                        : static_cast<uint64_t>(input.area());
+  };
+  RoundTally tally(units);
+  for (const TileFold &fold : plan.folds) {
+    const int64_t before = tally.rounds;
+    for (const Box &tile : fold.cuts)
+      if (!tile.empty())
+        tally.add(
+            workIn(plan.disjoint ? tile : scatter.geometry.inputOf(tile)));
+    if (tally.rounds == before)
+      tally.endRound();
+  }
+  if (!plan.folds.empty())
+    return tally;
+  // Maps of many small tiles: the axes are cut once.
+  const auto cols =
+      readsAlong(scatter.geometry.x, plan, problem.extent[2], plan.cols);
+  for (const partition::Range &row :
+       readsAlong(scatter.geometry.y, plan, problem.extent[1], plan.rows))
+    for (const partition::Range &col : cols)
+      tally.add(workIn(Box::of(row, col)));
+  tally.finish();
+  return tally;
 }
 
 double balanceOf(const TileProblem &problem, const TilePlan &plan,
                  int64_t units) {
   if (!problem.scatter || !problem.scatter->sums)
     return 1;
-  auto [most, mean] = workOf(problem, plan, units);
-  return mean > 0 ? most / mean : 1;
+  const RoundTally tally = workOf(problem, plan, units);
+  return tally.mean > 0 ? tally.most / tally.mean : 1;
 }
 
 /// Positions that a full tile reads along an axis.
@@ -313,8 +346,8 @@ static double fullness(const TileProblem &problem, const TilePlan &plan,
   const ScatterProblem &scatter = *problem.scatter;
   if (scatter.sums ? scatter.sums->total() == 0 : !scatter.whole)
     return 1;
-  double most = workOf(problem, plan, units).first /
-                static_cast<double>(roundsOf(problem, plan, units).size());
+  const RoundTally tally = workOf(problem, plan, units);
+  double most = tally.most / static_cast<double>(tally.rounds);
   double perPosition = 1;
   if (scatter.sums)
     perPosition = static_cast<double>(scatter.sums->total()) /

@@ -13,8 +13,6 @@
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/MathExtras.h"
 
-#include <array>
-#include <map>
 #include <set>
 #include <tuple>
 
@@ -433,23 +431,31 @@ void ScatterTime::repeat() {
   total.cycles += before.cycles - last.cycles;
 }
 
-namespace {
-/// What a unit does in one instruction.
-struct UnitWork {
-  uint64_t products = 0, searched = 0, cycles = 0;
-};
+//===- Units that are alike -----------------------------------------------===//
 
-/// Without data, what decides the work of a unit.
-using UnitKey = std::array<uint64_t, 5>;
-} // namespace
+TimedUnits::Kind TimedUnits::kindOf(const isa::TccRun &op,
+                                    const TileEntry &entry, uint64_t lanes,
+                                    uint64_t passes) {
+  return {entry.images, entry.rows, entry.cols, lanes,     passes,
+          op.images,    op.tileH,   op.tileW,   op.blockH, op.blockW};
+}
 
-static UnitKey keyOf(const TileEntry &entry, uint64_t lanes) {
-  return {entry.group, entry.images, entry.rows, entry.cols, lanes};
+const TimedWork *TimedUnits::find(const Kind &kind) const {
+  const auto found = known.find(kind);
+  return found == known.end() ? nullptr : &found->second;
+}
+
+const TimedWork &TimedUnits::keep(const Kind &kind, const TimedWork &work) {
+  // More than the tiles of a layer have; a program may name any number.
+  constexpr size_t mostKinds = 1024;
+  if (known.size() >= mostKinds)
+    known.clear();
+  return known[kind] = work;
 }
 
 /// Runs the channels of a stream through `time`. Without data all channels are
 /// alike.
-static UnitWork
+static TimedWork
 workOf(ScatterTime time, const ScatterStream &stream,
        llvm::function_ref<bool(uint64_t channel, uint64_t element)> isZero) {
   if (!isZero)
@@ -484,8 +490,6 @@ Cost emulator::scatterCost(
   Cost cost;
   uint64_t cycles = 0;
   std::map<uint32_t, std::shared_ptr<const ScatterStream>> streams;
-  // Without data, units of equal extents and lanes do the same.
-  std::map<UnitKey, UnitWork> alike;
   for (uint64_t unit = 0; unit < table.size(); ++unit) {
     const TileEntry &entry = table[unit];
     if (entry.idle())
@@ -502,16 +506,16 @@ Cost emulator::scatterCost(
       return workOf(ScatterTime(machine, op, entry, lanes, passes), *stream,
                     isZeroOfUnit);
     };
-    UnitWork work;
+    TimedWork work;
     if (isZero) {
       work = run([&](uint64_t channel, uint64_t element) {
         return isZero(unit, channel, element);
       });
     } else {
-      const auto [found, isNew] = alike.try_emplace(keyOf(entry, lanes));
-      if (isNew)
-        found->second = run({});
-      work = found->second;
+      const TimedUnits::Kind kind =
+          TimedUnits::kindOf(op, entry, lanes, passes);
+      const TimedWork *alike = stream->timed->find(kind);
+      work = alike ? *alike : stream->timed->keep(kind, run({}));
     }
     cycles = std::max(
         {cycles, work.cycles, machine::tileDecode(machine, stream->entries)});
@@ -551,15 +555,20 @@ uint64_t emulator::scatterSteps(
     const TileTable &table,
     llvm::function_ref<const ScatterStream &(uint32_t)> streamOf) {
   uint64_t steps = 0;
-  std::set<UnitKey> seen;
+  std::set<std::pair<uint32_t, TimedUnits::Kind>> seen;
   for (uint64_t unit = 0; unit < table.size(); ++unit) {
     const TileEntry &entry = table[unit];
-    const uint64_t lanes = machine.sparse.lanesOf(unit);
-    if (entry.idle() || !seen.insert(keyOf(entry, lanes)).second)
+    if (entry.idle())
       continue;
-    ScatterTime time(machine, op, entry, lanes, /*passes=*/1);
+    const ScatterStream &stream = streamOf(entry.group);
+    const uint64_t lanes = machine.sparse.lanesOf(unit);
+    const uint64_t passes = clusterPasses(machine, op, stream.weightBits);
+    const TimedUnits::Kind kind = TimedUnits::kindOf(op, entry, lanes, passes);
+    if (stream.timed->find(kind) || !seen.insert({entry.group, kind}).second)
+      continue;
+    ScatterTime time(machine, op, entry, lanes, passes);
     time.collectAll();
-    steps += time.steps(streamOf(entry.group));
+    steps += time.steps(stream);
   }
   return steps;
 }

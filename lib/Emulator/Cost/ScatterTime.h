@@ -14,7 +14,33 @@
 #include "ashlar/Machine/Description.h"
 #include "ashlar/Machine/TileGeometry.h"
 
+#include <array>
+#include <map>
+
 namespace ashlar::emulator {
+
+/// What a unit does in one instruction.
+struct TimedWork {
+  uint64_t products = 0, searched = 0, cycles = 0;
+};
+
+/// Units without data that have been timed on one stream: tiles of a layer are
+/// of few kinds, and there may be thousands of them.
+class TimedUnits {
+public:
+  /// What decides the work of a unit besides the machine and the form of the
+  /// stream: extents of its tile, lanes and passes, and the plan of all tiles.
+  using Kind = std::array<uint64_t, 10>;
+  static Kind kindOf(const isa::TccRun &op, const TileEntry &entry,
+                     uint64_t lanes, uint64_t passes);
+
+  /// The work of a kind that is known, or null.
+  const TimedWork *find(const Kind &kind) const;
+  const TimedWork &keep(const Kind &kind, const TimedWork &work);
+
+private:
+  std::map<Kind, TimedWork> known;
+};
 
 /// The stream of a group as kernel slices.
 struct ScatterStream {
@@ -57,6 +83,8 @@ struct ScatterStream {
   uint64_t entries = 0;    ///< Coefficients, zeros of dense streams included.
   uint64_t weightBits = 0; ///< Of a mantissa.
   uint64_t bytes = 0;      ///< Of the stream.
+  /// What is known about units that run it, as long as it is kept itself.
+  std::shared_ptr<TimedUnits> timed = std::make_shared<TimedUnits>();
 
 private:
   std::vector<Slice> slicesOf(const machine::Description &machine,
@@ -177,7 +205,7 @@ isa::TccRun boundingRun(const machine::Description &machine,
                         const isa::TccRun &op);
 
 /// Steps of about a nanosecond that scatterCost takes without data, for streams
-/// that are known.
+/// that are known: those of the units that have not been timed yet.
 uint64_t
 scatterSteps(const machine::Description &machine, const isa::TccRun &op,
              const TileTable &table,
