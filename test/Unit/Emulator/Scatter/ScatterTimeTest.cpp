@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Time of a unit whose data all count: blocks that take the same time are
-// followed once, and that changes nothing.
+// followed once, units of one kind are timed once, and that changes nothing.
 
 #include "lib/Emulator/Cost/ScatterTime.h"
 #include "ashlar/Machine/Description.h"
@@ -83,6 +83,58 @@ TEST_F(ScatterTimes, BlocksAlikeAreFollowedOnce) {
     ASSERT_EQ(all.cycles(), each.cycles()) << "case " << i;
     ASSERT_EQ(all.products(), each.products()) << "case " << i;
     ASSERT_EQ(all.searched(), each.searched()) << "case " << i;
+  }
+}
+
+/// A stream of two channels with every tap of two kernels.
+std::vector<uint8_t> streamOf(const isa::TccRun &op) {
+  isa::StreamShape shape;
+  shape.channels = shape.channelsPerGroup = shape.kernels = 2;
+  shape.kH = op.kH, shape.kW = op.kW;
+  std::vector<isa::Coefficient> taps;
+  for (uint32_t z = 0; z < shape.kernels; ++z)
+    for (uint32_t ky = 0; ky < op.kH; ++ky)
+      for (uint32_t kx = 0; kx < op.kW; ++kx)
+        taps.push_back({z, ky, kx, int32_t(1 + z + ky + kx), 0});
+  return llvm::cantFail(
+      isa::encodeStream(shape, {taps, taps}, isa::StreamEncoding::List));
+}
+
+Cost costOf(const machine::Description &machine, const isa::TccRun &op,
+            const TileTable &table, ScatterStreams &known,
+            llvm::ArrayRef<uint8_t> stream) {
+  return scatterCost(
+      machine, op, table, known, [&](uint32_t) { return stream; },
+      /*isZero=*/{}, [](uint64_t, uint64_t, uint64_t) {});
+}
+
+TEST_F(ScatterTimes, UnitsTimedBeforeChangeNothing) {
+  draw();
+  // One stream in one form for all: what differs is the plan of the tiles.
+  const isa::TccRun form = op;
+  const std::vector<uint8_t> stream = streamOf(form);
+  ScatterStreams shared;
+  for (unsigned i = 0; i < 200; ++i) {
+    op = form;
+    op.images = between(1, 2);
+    op.tileH = between(1, 12), op.tileW = between(1, 12);
+    op.blockH = between(0, 3), op.blockW = between(0, 3);
+    TileTable table(2);
+    for (TileEntry &own : table) {
+      own.images = between(1, op.images);
+      own.rows = between(1, op.tileH), own.cols = between(1, op.tileW);
+    }
+    ScatterStreams fresh;
+    auto streamOfGroup = [&](uint32_t) -> const ScatterStream & {
+      return *findStream(machine, op, stream, shared);
+    };
+    const Cost found = costOf(machine, op, table, shared, stream);
+    const Cost expected = costOf(machine, op, table, fresh, stream);
+    ASSERT_EQ(found.timing.complete, expected.timing.complete) << "case " << i;
+    ASSERT_EQ(found.macs, expected.macs) << "case " << i;
+    ASSERT_EQ(found.fmuBytes, expected.fmuBytes) << "case " << i;
+    // Nothing is left to be done for an equal instruction.
+    ASSERT_EQ(scatterSteps(machine, op, table, streamOfGroup), 0u);
   }
 }
 
