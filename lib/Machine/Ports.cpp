@@ -229,8 +229,8 @@ BankAccesses busiestPartition(const Description &machine, const Normal &normal,
   return most;
 }
 
-/// Patterns that FarPatterns holds at most.
-constexpr size_t mostKnown = 256;
+/// Patterns that SlowPatterns holds at most.
+constexpr size_t mostKnown = 4096;
 
 bool liesInside(const Description &machine, const Normal &normal) {
   const uint64_t bytes =
@@ -240,41 +240,55 @@ bool liesInside(const Description &machine, const Normal &normal) {
          bytes;
 }
 
-FarPatterns::Key keyOf(const Description &machine, const Normal &normal) {
-  FarPatterns::Key key{machine.sb.bytesPerPartition,
-                       machine.sb.partitions,
-                       machine.sb.banks,
-                       machine.sb.bankBytes(),
-                       machine.sb.portBytes,
-                       static_cast<uint64_t>(normal.base),
-                       normal.run,
-                       normal.repeats};
+/// Boxes of the innermost loop that a walk may visit one by one.
+uint64_t boxesOf(const Normal &normal) {
+  uint64_t boxes = 1;
+  for (const Loop &loop : normal.loops)
+    boxes = mul(boxes, loop.count);
+  return boxes;
+}
+
+/// A lookup costs about as much as to walk over so many.
+constexpr uint64_t fewBoxes = 16;
+
+SlowPatterns::Key keyOf(const Description &machine, const Normal &normal) {
+  // Inside SB a pattern that begins whole partitions later is the same one.
+  const uint64_t base = static_cast<uint64_t>(normal.base);
+  const bool inside = normal.base >= 0 && liesInside(machine, normal);
+  SlowPatterns::Key key{machine.sb.bytesPerPartition,
+                        machine.sb.partitions,
+                        machine.sb.banks,
+                        machine.sb.bankBytes(),
+                        machine.sb.portBytes,
+                        inside ? base % machine.sb.bytesPerPartition : base,
+                        normal.run,
+                        normal.repeats};
   for (const Loop &loop : normal.loops)
     key.insert(key.end(), {loop.count, loop.stride});
   return key;
 }
 
-/// busiestPartition(), looked up in `far` where it takes long.
+/// busiestPartition(), looked up in `slow` where it takes long.
 BankAccesses busiestPartition(const Description &machine, const Normal &normal,
-                              uint64_t count, FarPatterns *far) {
-  if (!far || liesInside(machine, normal))
+                              uint64_t count, SlowPatterns *slow) {
+  if (!slow || (liesInside(machine, normal) && boxesOf(normal) <= fewBoxes))
     return busiestPartition(machine, normal, count);
-  FarPatterns::Key key = keyOf(machine, normal);
-  if (const BankAccesses *found = far->find(key))
+  SlowPatterns::Key key = keyOf(machine, normal);
+  if (const BankAccesses *found = slow->find(key))
     return *found;
   BankAccesses most = busiestPartition(machine, normal, count);
-  far->insert(std::move(key), most);
+  slow->insert(std::move(key), most);
   return most;
 }
 
 } // namespace
 
-const BankAccesses *FarPatterns::find(const Key &key) const {
+const BankAccesses *SlowPatterns::find(const Key &key) const {
   auto found = known.find(key);
   return found == known.end() ? nullptr : &found->second;
 }
 
-void FarPatterns::insert(Key key, const BankAccesses &accesses) {
+void SlowPatterns::insert(Key key, const BankAccesses &accesses) {
   if (known.size() >= mostKnown)
     known.clear();
   known.emplace(std::move(key), accesses);
@@ -300,7 +314,7 @@ void ashlar::machine::addAccesses(const Description &machine,
 void ashlar::machine::addLinearAccesses(const Description &machine,
                                         const PortPattern &pattern,
                                         llvm::MutableArrayRef<uint64_t> banks,
-                                        FarPatterns *far) {
+                                        SlowPatterns *slow) {
   const uint64_t row = machine.sb.bytesPerPartition;
   Normal normal(pattern, row);
   const uint64_t count = banks.size();
@@ -311,7 +325,7 @@ void ashlar::machine::addLinearAccesses(const Description &machine,
                   bank = limited(bank + accesses);
                 })
         .run();
-  const BankAccesses most = busiestPartition(machine, normal, count, far);
+  const BankAccesses most = busiestPartition(machine, normal, count, slow);
   for (uint64_t bank = 0; bank < count; ++bank)
     banks[bank] = limited(banks[bank] + most[bank]);
 }

@@ -39,7 +39,7 @@ struct Descriptor {
 
   /// Cycles of the busiest bank.
   uint64_t claim(const Description &machine, const Transfer &transfer,
-                 FarPatterns &far) const {
+                 SlowPatterns &slow) const {
     if (machine.sb.banks == 0)
       return 0;
     BankAccesses banks(machine.sb.banks, 0);
@@ -51,7 +51,7 @@ struct Descriptor {
       pattern.elementBytes = transfer.elementBytes;
       for (auto [count, stride] : llvm::zip(counts, strides[which]))
         pattern.add(count, stride);
-      addLinearAccesses(machine, pattern, banks, &far);
+      addLinearAccesses(machine, pattern, banks, &slow);
     }
     return bankCycles(machine, *llvm::max_element(banks));
   }
@@ -130,7 +130,7 @@ TransferCost TransferCosts::of(const Transfer &transfer) {
   const Descriptor one(llvm::ArrayRef<TransferLoop>(loops).drop_front(outer));
   const Timing time =
       dmaCopy(machine, one.side(transfer, 0), one.side(transfer, 1));
-  const uint64_t claim = one.claim(machine, transfer, far);
+  const uint64_t claim = one.claim(machine, transfer, slow);
   cost.issue = mul(cost.descriptors, withPorts(time, claim).issue);
   cost.dram = mul(cost.descriptors, time.dram);
   cost.claim = mul(cost.descriptors, claim);

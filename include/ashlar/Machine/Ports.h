@@ -44,10 +44,11 @@ using BankAccesses = llvm::SmallVector<uint64_t, 16>;
 void addAccesses(const Description &machine, const PortPattern &pattern,
                  llvm::MutableArrayRef<uint64_t> banks);
 
-/// Accesses of patterns that reach beyond the state buffer. Following one of
-/// them takes milliseconds, and predictions for feature maps that will be tiled
-/// ask for the same few patterns for every loop order and every cut.
-class FarPatterns {
+/// Accesses of patterns that take long to follow: those of many runs, and those
+/// that reach beyond the state buffer (milliseconds each). Predictions ask for
+/// the same few patterns for every loop order, every cut and every row of a
+/// map.
+class SlowPatterns {
 public:
   /// The identity of a pattern: machine sizes, base, run, repeats and loops.
   using Key = std::vector<uint64_t>;
@@ -61,11 +62,11 @@ private:
 
 /// The same for a pattern by address: byte b of partition p is p *
 /// sb.bytes_per_partition + b. Partitions are served independently of each
-/// other, so each bank counts the accesses of the busiest partition. \p far, if
-/// given, remembers patterns that reach beyond the state buffer.
+/// other, so each bank counts the accesses of the busiest partition. \p slow,
+/// if given, remembers patterns that take long to follow.
 void addLinearAccesses(const Description &machine, const PortPattern &pattern,
                        llvm::MutableArrayRef<uint64_t> banks,
-                       FarPatterns *far = nullptr);
+                       SlowPatterns *slow = nullptr);
 
 /// Accesses of \p pattern if all of it is in one bank. Predictions use this
 /// before addresses exist.

@@ -120,7 +120,7 @@ private:
                        uint64_t queues);
 
   const Description &machine;
-  FarPatterns far;
+  SlowPatterns slow;
 };
 
 } // namespace ashlar::machine

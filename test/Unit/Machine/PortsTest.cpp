@@ -37,7 +37,7 @@ BankAccesses accesses(const Description &m, const PortPattern &p) {
 }
 
 BankAccesses linear(const Description &m, const PortPattern &p,
-                    FarPatterns *known = nullptr) {
+                    SlowPatterns *known = nullptr) {
   BankAccesses banks(m.sb.banks, 0);
   addLinearAccesses(m, p, banks, known);
   return banks;
@@ -235,9 +235,31 @@ TEST(Ports, WildPatternsAreBounded) {
   EXPECT_EQ(accesses(m, wild), list({all, all, all, all, all, all}));
 }
 
+/// What is remembered of slow patterns changes nothing, wherever they begin.
+TEST(Ports, SlowPatternsAreRemembered) {
+  const Description m = banked();
+  const auto row = static_cast<int64_t>(m.sb.bytesPerPartition);
+  std::mt19937 random(11);
+  auto draw = [&](int64_t low, int64_t high) {
+    return std::uniform_int_distribution<int64_t>(low, high)(random);
+  };
+  SlowPatterns known;
+  for (int i = 0; i < 400; ++i) {
+    const int64_t base = draw(0, 3) * 4096;
+    PortPattern p =
+        pattern(base, 2,
+                {{static_cast<uint64_t>(draw(20, 60)), row / 4 * draw(1, 6)},
+                 {static_cast<uint64_t>(draw(1, 9)), 6}});
+    for (const int64_t partition : {0, 1, 5}) {
+      p.base = base + partition * row;
+      ASSERT_EQ(linear(m, p, &known), linear(m, p)) << i;
+    }
+  }
+}
+
 TEST(Ports, PatternsBeyondTheBufferAreThoseOfTheirMachine) {
   // Runs over three times the buffer are remembered for each machine.
-  FarPatterns known;
+  SlowPatterns known;
   const Description narrow = banked();
   Description wide = narrow;
   wide.sb.portBytes = 2 * narrow.sb.portBytes;
