@@ -230,7 +230,7 @@ BankAccesses busiestPartition(const Description &machine, const Normal &normal,
 }
 
 /// Patterns that SlowPatterns holds at most.
-constexpr size_t mostKnown = 4096;
+constexpr size_t mostKnown = 256;
 
 bool liesInside(const Description &machine, const Normal &normal) {
   const uint64_t bytes =
@@ -240,27 +240,24 @@ bool liesInside(const Description &machine, const Normal &normal) {
          bytes;
 }
 
-/// Boxes of the innermost loop that a walk may visit one by one.
-uint64_t boxesOf(const Normal &normal) {
-  uint64_t boxes = 1;
+/// Runs of a pattern: a walk may visit them one by one.
+uint64_t runsOf(const Normal &normal) {
+  uint64_t runs = 1;
   for (const Loop &loop : normal.loops)
-    boxes = mul(boxes, loop.count);
-  return boxes;
+    runs = mul(runs, loop.count);
+  return runs;
 }
 
-/// A lookup costs about as much as to walk over so many.
-constexpr uint64_t fewBoxes = 16;
+/// Runs that are walked over in about the time of a lookup.
+constexpr uint64_t fewRuns = 16;
 
 SlowPatterns::Key keyOf(const Description &machine, const Normal &normal) {
-  // Inside SB a pattern that begins whole partitions later is the same one.
-  const uint64_t base = static_cast<uint64_t>(normal.base);
-  const bool inside = normal.base >= 0 && liesInside(machine, normal);
   SlowPatterns::Key key{machine.sb.bytesPerPartition,
                         machine.sb.partitions,
                         machine.sb.banks,
                         machine.sb.bankBytes(),
                         machine.sb.portBytes,
-                        inside ? base % machine.sb.bytesPerPartition : base,
+                        static_cast<uint64_t>(normal.base),
                         normal.run,
                         normal.repeats};
   for (const Loop &loop : normal.loops)
@@ -271,7 +268,7 @@ SlowPatterns::Key keyOf(const Description &machine, const Normal &normal) {
 /// busiestPartition(), looked up in `slow` where it takes long.
 BankAccesses busiestPartition(const Description &machine, const Normal &normal,
                               uint64_t count, SlowPatterns *slow) {
-  if (!slow || (liesInside(machine, normal) && boxesOf(normal) <= fewBoxes))
+  if (!slow || (liesInside(machine, normal) && runsOf(normal) <= fewRuns))
     return busiestPartition(machine, normal, count);
   SlowPatterns::Key key = keyOf(machine, normal);
   if (const BankAccesses *found = slow->find(key))

@@ -254,27 +254,19 @@ public:
   void add(uint64_t work) {
     largest = std::max(largest, work);
     sum += work;
-    if (++tiles == units)
-      endRound();
   }
   void endRound() {
     most += static_cast<double>(largest);
     mean += static_cast<double>(sum) / static_cast<double>(units);
     ++rounds;
     largest = sum = 0;
-    tiles = 0;
-  }
-  /// Ends a round that has not as many tiles as units.
-  void finish() {
-    if (tiles > 0)
-      endRound();
   }
 
   double most = 0, mean = 0; ///< Largest and mean work, summed over rounds.
   int64_t rounds = 0;
 
 private:
-  int64_t units, tiles = 0;
+  int64_t units;
   uint64_t largest = 0, sum = 0;
 };
 } // namespace
@@ -301,24 +293,27 @@ static RoundTally workOf(const TileProblem &problem, const TilePlan &plan,
   };
   RoundTally tally(units);
   for (const TileFold &fold : plan.folds) {
-    const int64_t before = tally.rounds;
     for (const Box &tile : fold.cuts)
       if (!tile.empty())
         tally.add(
             workIn(plan.disjoint ? tile : scatter.geometry.inputOf(tile)));
-    if (tally.rounds == before)
-      tally.endRound();
+    tally.endRound();
   }
   if (!plan.folds.empty())
     return tally;
+  int64_t tiles = 0;
   // Maps of many small tiles: the axes are cut once.
   const auto cols =
       readsAlong(scatter.geometry.x, plan, problem.extent[2], plan.cols);
   for (const partition::Range &row :
        readsAlong(scatter.geometry.y, plan, problem.extent[1], plan.rows))
-    for (const partition::Range &col : cols)
+    for (const partition::Range &col : cols) {
       tally.add(workIn(Box::of(row, col)));
-  tally.finish();
+      if (++tiles % units == 0)
+        tally.endRound();
+    }
+  if (tiles % units != 0)
+    tally.endRound();
   return tally;
 }
 
