@@ -12,6 +12,7 @@
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/MathExtras.h"
 
+#include <limits>
 #include <numeric>
 
 namespace ashlar::analysis {
@@ -78,34 +79,46 @@ std::optional<WindowCopies> sharedTaps(const AccessPattern &pattern, size_t tap,
   return copies;
 }
 
+/// Cycles of `copies`; a sum over `limit` is not followed to its end: a window
+/// of thousands of taps may be as many copies, and the first few say enough.
+uint64_t cyclesOf(const WindowCopies &copies, const View &source,
+                  const View &result, machine::TransferCosts &costs,
+                  uint64_t limit = std::numeric_limits<uint64_t>::max()) {
+  const machine::Description &machine = costs.description();
+  const auto queues = static_cast<uint64_t>(movementQueues(machine));
+  machine::TransferCost cost;
+  // Once every queue has a descriptor, more of them never take fewer cycles.
+  const auto isOver = [&] {
+    return cost.descriptors >= queues && cost.cycles(queues) > limit;
+  };
+  for (const AccessPattern &copy : copies.fetched)
+    if (!isOver())
+      cost.add(copyCost(source, result, copy, costs));
+  for (const AccessPattern &copy : copies.repeated)
+    if (!isOver())
+      cost.add(copyCost(result, result, copy, costs));
+  // The second ones wait for the first.
+  return cost.cycles(queues) +
+         (copies.repeated.empty() ? 0 : machine.dma.onchipLatency);
+}
+
 } // namespace
 
 WindowCopies windowCopies(const View &source, const View &result,
                           const AccessPattern &pattern,
                           machine::TransferCosts &costs) {
-  const machine::Description &machine = costs.description();
   WindowCopies best;
   best.fetched.push_back(pattern);
   if (result.type.encoded || !result.inStateBuffer())
     return best;
-  const auto queues = static_cast<uint64_t>(movementQueues(machine));
-  auto cyclesOf = [&](const WindowCopies &copies) {
-    machine::TransferCost cost;
-    for (const AccessPattern &copy : copies.fetched)
-      cost.add(copyCost(source, result, copy, costs));
-    for (const AccessPattern &copy : copies.repeated)
-      cost.add(copyCost(result, result, copy, costs));
-    // The second ones wait for the first.
-    return cost.cycles(queues) +
-           (copies.repeated.empty() ? 0 : machine.dma.onchipLatency);
-  };
-  uint64_t least = cyclesOf(best);
+  uint64_t least = cyclesOf(best, source, result, costs);
   for (size_t tap = 0; tap < pattern.dims.size(); ++tap)
     for (size_t position = 0; position < pattern.dims.size(); ++position) {
       auto shared = sharedTaps(pattern, tap, position);
       if (!shared)
         continue;
-      if (const uint64_t own = cyclesOf(*shared); own < least) {
+      const uint64_t own = cyclesOf(*shared, source, result, costs, least);
+      if (own < least) {
         least = own;
         best = std::move(*shared);
       }
