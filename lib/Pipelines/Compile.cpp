@@ -57,9 +57,8 @@ public:
           return success();
         }) {}
 
-  std::string take() {
-    return text.empty() ? "a pass failed without a message" : text;
-  }
+  /// Empty if there was none.
+  const std::string &get() const { return text; }
 
 private:
   void add(Diagnostic &diagnostic) {
@@ -75,6 +74,19 @@ private:
 
   std::string text;
   ScopedDiagnosticHandler handler;
+};
+
+/// Remembers the pass that failed.
+class FailedPass : public PassInstrumentation {
+public:
+  explicit FailedPass(std::string &name) : name(name) {}
+  void runAfterPassFailed(Pass *pass, Operation *) override {
+    if (name.empty())
+      name = pass->getName();
+  }
+
+private:
+  std::string &name;
 };
 
 /// Tells the hook of the options about every pass that has a name.
@@ -102,9 +114,15 @@ Compilation::runPasses(ErrorClass failure,
   build(manager);
   if (options.afterPass)
     manager.addInstrumentation(std::make_unique<PassHook>(options));
+  std::string failed;
+  manager.addInstrumentation(std::make_unique<FailedPass>(failed));
   if (succeeded(manager.run(*result.module)))
     return llvm::Error::success();
-  return makeError(failure, "{}", diagnostics.take());
+  // Every rule of ours that a model breaks has a message.
+  if (diagnostics.get().empty())
+    return makeError(ErrorClass::Internal, "pass {} failed without a message",
+                     failed);
+  return makeError(failure, "{}", diagnostics.get());
 }
 
 llvm::Error Compilation::import() {
@@ -301,7 +319,7 @@ llvm::Error Compilation::checkEntry() {
     manager.addPass(tile::createVerifyTiles({/*checkPlan=*/false}));
   if (succeeded(valid) && succeeded(manager.run(*result.module)))
     return llvm::Error::success();
-  return makeError(ErrorClass::Malformed, "{}", diagnostics.take());
+  return makeError(ErrorClass::Malformed, "{}", diagnostics.get());
 }
 
 /// An operation that meets a layout which its code does not handle would give

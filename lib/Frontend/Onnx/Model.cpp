@@ -135,6 +135,22 @@ Error markLive(Model &model, const llvm::StringSet<> &roots,
   return Error::success();
 }
 
+/// Some exporters write -1 for an extent that is not known: it becomes one that
+/// a flag may set.
+void openUnknownExtents(onnx::GraphProto &graph) {
+  for (auto *values : {graph.mutable_input(), graph.mutable_output(),
+                       graph.mutable_value_info()})
+    for (onnx::ValueInfoProto &value : *values) {
+      if (!value.type().tensor_type().has_shape())
+        continue;
+      auto *shape =
+          value.mutable_type()->mutable_tensor_type()->mutable_shape();
+      for (onnx::TensorShapeProto_Dimension &dim : *shape->mutable_dim())
+        if (dim.has_dim_value() && dim.dim_value() == -1)
+          dim.clear_dim_value();
+    }
+}
+
 } // namespace
 
 std::vector<std::string> ashlar::frontend::operandsOf(const FlatNode &node) {
@@ -210,6 +226,7 @@ Error ashlar::frontend::parseModel(StringRef bytes, Model &model) {
   if (model.proto.graph().sparse_initializer_size() != 0)
     return makeError(ErrorClass::Unsupported,
                      "sparse initialisers are not supported");
+  openUnknownExtents(*model.proto.mutable_graph());
   model.narrow.addGraph(model.proto.graph());
   return checkExternalFiles(model.proto, model.folder);
 }

@@ -144,9 +144,11 @@ struct ResidualPattern : OpRewritePattern<AddOp> {
          {std::pair(op.getA(), op.getB()), std::pair(op.getB(), op.getA())}) {
       auto reshape = own.getDefiningOp<ReshapeOp>();
       auto conv = reshape ? reshape.getX().getDefiningOp<ConvOp>() : ConvOp();
+      // A convolution at the other operand adds by itself; two convolutions
+      // would pass the reshape to each other for ever.
       if (!conv || !reshape->hasOneUse() || !conv->hasOneUse() ||
-          isConstant(other) || own.getType() != op.getType() ||
-          other.getType() != op.getType())
+          isConstant(other) || other.getDefiningOp<ConvOp>() ||
+          own.getType() != op.getType() || other.getType() != op.getType())
         continue;
       Value view =
           makeReshape(rewriter, op.getLoc(), other, shapeOf(conv.getResult()));

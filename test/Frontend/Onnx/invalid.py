@@ -321,6 +321,21 @@ def inputs_left_out_at_the_end(folder):
     return model([helper.make_node("Relu", ["x", ""], ["y"])])
 
 
+@case
+def unknown_extent(folder):
+    return model([relu()], [info("x", (-1, 3))])
+
+
+@case
+def branch_that_does_not_fit(folder):
+    yes = helper.make_graph([helper.make_node("Identity", ["x"], ["yes"])], "yes", [],
+                            [info("yes")])
+    no = helper.make_graph([helper.make_node("LSTM", ["x", "x", "x"], ["no"], hidden_size=3)],
+                           "no", [], [info("no")])
+    return model([helper.make_node("If", ["c"], ["y"], then_branch=yes, else_branch=no)],
+                 [info("x"), info("c", (), TensorProto.BOOL)])
+
+
 def run(function, root):
     name = function.__name__
     folder = os.path.join(root, name)

@@ -79,3 +79,23 @@ func.func @dense(%arg0: tensor<3x4xf32>) -> tensor<3x2xf32> {
   %0 = nn.matmul %arg0, %w : (tensor<3x4xf32>, tensor<4x2xf32>) -> tensor<3x2xf32>
   return %0 : tensor<3x2xf32>
 }
+
+// -----
+
+// Of two convolutions of different ranks one has the reshape, and the other
+// one's epilogue adds. They do not pass it to each other for ever.
+// CHECK-LABEL: func.func @two_ranks
+// CHECK: %[[A:.*]] = nn.conv %arg0, {{.*}} -> tensor<1x2x1xf32>
+// CHECK: %[[V:.*]] = nn.reshape %[[A]]
+// CHECK: %[[B:.*]] = nn.conv %arg1, {{.*}} -> tensor<1x2x1x1xf32>
+// CHECK: %[[S:.*]] = nn.add %[[B]], %[[V]]
+// CHECK-NEXT: return %[[S]]
+func.func @two_ranks(%arg0: tensor<1x2x3xf32>, %arg1: tensor<1x2x2x1xf32>) -> tensor<1x2x1x1xf32> {
+  %v = nn.constant dense<1.0> : tensor<2x2x3xf32>
+  %w = nn.constant dense<2.0> : tensor<2x2x2x1xf32>
+  %0 = nn.conv %arg0, %v {dilations = array<i64: 1>, pads = array<i64: 0, 0>, strides = array<i64: 1>} : (tensor<1x2x3xf32>, tensor<2x2x3xf32>) -> tensor<1x2x1xf32>
+  %1 = nn.reshape %0 : (tensor<1x2x1xf32>) -> tensor<1x2x1x1xf32>
+  %2 = nn.conv %arg1, %w {dilations = array<i64: 1, 1>, pads = array<i64: 0, 0, 0, 0>, strides = array<i64: 1, 1>} : (tensor<1x2x2x1xf32>, tensor<2x2x2x1xf32>) -> tensor<1x2x1x1xf32>
+  %3 = nn.add %2, %1 : (tensor<1x2x1x1xf32>, tensor<1x2x1x1xf32>) -> tensor<1x2x1x1xf32>
+  return %3 : tensor<1x2x1x1xf32>
+}

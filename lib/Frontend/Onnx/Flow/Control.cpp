@@ -49,6 +49,20 @@ Error chooseResult(FlowNode &n, size_t i, const std::string &condition,
   return Error::success();
 }
 
+/// A branch that runs whatever the condition is. One that is never taken may
+/// not fit the shapes of the inputs, so its errors say how to leave it out.
+Expected<Expansion> expandBranch(FlowNode &n, llvm::StringRef attribute,
+                                 llvm::StringRef place,
+                                 const std::string &taken) {
+  Expected<Expansion> branch = expandBody(n, attribute, place.str(), {}, taken);
+  if (branch)
+    return std::move(*branch);
+  return withContext(branch.takeError(),
+                     "both branches are compiled, because the condition is "
+                     "known at run time alone; --constant=INPUT=FILE.npy for "
+                     "the inputs it depends on leaves one");
+}
+
 /// A run-time condition: both branches run, and each result is chosen by
 /// element.
 Error chooseAtRunTime(FlowNode &n, const std::string &condition) {
@@ -58,10 +72,10 @@ Error chooseAtRunTime(FlowNode &n, const std::string &condition) {
   Expected<std::string> other = n.make("Not", {*one});
   if (!other)
     return other.takeError();
-  Expected<Expansion> yes = expandBody(n, "then_branch", "then", {}, *one);
+  Expected<Expansion> yes = expandBranch(n, "then_branch", "then", *one);
   if (!yes)
     return yes.takeError();
-  Expected<Expansion> no = expandBody(n, "else_branch", "else", {}, *other);
+  Expected<Expansion> no = expandBranch(n, "else_branch", "else", *other);
   if (!no)
     return no.takeError();
   if (Error error =
