@@ -29,6 +29,7 @@ constexpr Family families[] = {
     reduceRows,
     normalizationRows,
     movementRows,
+    experimentalRows,
     slicingRows,
     indexingRows,
     resizeRows,

@@ -27,6 +27,7 @@ struct OperatorRow {
 
 /// One function per family file.
 std::vector<OperatorRow> elementwiseRows();
+std::vector<OperatorRow> experimentalRows();
 std::vector<OperatorRow> unaryRows();
 std::vector<OperatorRow> trigonometryRows();
 std::vector<OperatorRow> convRows();

@@ -14,6 +14,7 @@ const std::vector<EvaluatorRow> &onnxref::evaluatorTable() {
   static const std::vector<EvaluatorRow> table = [] {
     std::vector<EvaluatorRow> rows;
     for (auto family : {arithmeticEvaluators,
+                        experimentalEvaluators,
                         functionEvaluators,
                         shapeEvaluators,
                         movementEvaluators,

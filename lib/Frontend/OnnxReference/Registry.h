@@ -38,6 +38,7 @@ struct EvaluatorRow {
 
 /// One function per family file.
 std::vector<EvaluatorRow> arithmeticEvaluators();
+std::vector<EvaluatorRow> experimentalEvaluators();
 std::vector<EvaluatorRow> functionEvaluators();
 std::vector<EvaluatorRow> shapeEvaluators();
 std::vector<EvaluatorRow> movementEvaluators();
