@@ -488,40 +488,6 @@ void PlanCost::cutRound(const ColumnWave &wave, int64_t round) {
     loadFrom = runFree;
 }
 
-/// Results of each tile of a round.
-std::vector<uint64_t> PlanCost::tilesOf(int64_t round) const {
-  auto extent = [](int64_t whole, int64_t size, int64_t index) {
-    return std::min(size, whole - index * size);
-  };
-  std::vector<uint64_t> results;
-  if (plan.isCut()) {
-    const auto folds = static_cast<int64_t>(plan.folds.size());
-    const int64_t images =
-        extent(problem.extent[0], plan.images, round / folds);
-    for (const partition::Box &tile : plan.folds[round % folds].cuts)
-      if (!tile.empty())
-        results.push_back(images * tile.rows * tile.cols);
-    return results;
-  }
-  const auto [n, h, w] = plan.grid(problem);
-  const int64_t end = std::min((round + 1) * units, n * h * w);
-  for (int64_t tile = round * units; tile < end; ++tile)
-    results.push_back(extent(problem.extent[0], plan.images, tile / (h * w)) *
-                      extent(problem.extent[1], plan.rows, tile / w % h) *
-                      extent(problem.extent[2], plan.cols, tile % w));
-  return results;
-}
-
-/// Results that a drain with `tiles` tiles side by side takes in a round.
-int64_t PlanCost::stepsOf(int64_t tiles, int64_t round) {
-  if (tiles == 1)
-    return shareOf(round);
-  std::vector<int64_t> &steps = sideBySide[tiles];
-  for (int64_t next = steps.size(); next <= round; ++next)
-    steps.push_back(machine::resultsSideBySide(tilesOf(next), tiles));
-  return steps[round];
-}
-
 int64_t PlanCost::drainOf(const WaveCost &wave, int64_t round) {
   int64_t cycles = 0;
   for (const DrainCost &drain : wave.drains)
@@ -554,25 +520,22 @@ bool PlanCost::simulate(bool alone, int64_t most) {
     lastShare = std::accumulate(last.begin(), last.end(), int64_t(0));
     share = llvm::divideCeilSigned(problem.positions() - lastShare, rounds - 1);
   }
-  if (plan.tilesOutside) {
-    for (int64_t round = 0; round < rounds; ++round)
-      for (size_t w = 0; w < waves.size(); ++w) {
+  if (plan.tilesOutside)
+    return forEachRound([&](int64_t round) {
+      for (size_t w = 0; w < waves.size() && end < most; ++w) {
         cutRound(waves[w].wave, round);
         runWave(waves[w], w == 0, round == 0, round);
-        // Nothing that follows ends earlier.
-        if (end >= most)
-          return false;
       }
-    return true;
-  }
-  for (const WaveCost &wave : waves)
-    for (int64_t round = 0; round < rounds; ++round) {
+      // Nothing that follows ends earlier.
+      return end < most;
+    });
+  return llvm::all_of(waves, [&](const WaveCost &wave) {
+    return forEachRound([&](int64_t round) {
       cutRound(wave.wave, round);
       runWave(wave, true, round == 0 || !resident, round);
-      if (end >= most)
-        return false;
-    }
-  return true;
+      return end < most;
+    });
+  });
 }
 
 } // namespace ashlar::analysis

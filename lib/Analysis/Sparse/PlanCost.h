@@ -167,6 +167,8 @@ private:
   int64_t startCycles(const WaveCost &wave) const;
   void runWave(const WaveCost &wave, bool loads, bool streams, int64_t round);
   void cutRound(const ColumnWave &wave, int64_t round);
+  bool forEachRound(llvm::function_ref<bool(int64_t)> run);
+  llvm::SmallVector<int64_t *, 16> counters();
 
   const TileProblem &problem;
   const TilePlan &plan;

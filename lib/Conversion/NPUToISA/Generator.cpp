@@ -9,13 +9,13 @@
 
 #include "ashlar/Analysis/Array/PatternTiles.h"
 #include "ashlar/Analysis/Array/StationaryPlan.h"
+#include "ashlar/Analysis/Cost/ProgramSize.h"
 #include "ashlar/Analysis/Layout/BufferViews.h"
 #include "ashlar/Analysis/Layout/InPlace.h"
 #include "ashlar/Analysis/Layout/MoveView.h"
 #include "ashlar/Analysis/Layout/ResidentConstants.h"
 #include "ashlar/Analysis/Module/NodeNames.h"
 #include "ashlar/Analysis/Sparse/KeptMaps.h"
-#include "ashlar/Support/Budget.h"
 #include "ashlar/Support/Error.h"
 #include "ashlar/Support/Half.h"
 #include "ashlar/Transforms/NPU/Passes.h"
@@ -207,36 +207,12 @@ llvm::Error Generator::findSequences() {
                    nodes.size(), order.size());
 }
 
-/// Bytes of the constants that products read, encoded or moved. Tables
-/// that other operations read say nothing of the size of a program: import may
-/// have made them from a few extents.
-static uint64_t weightBytes(llvm::ArrayRef<Operation *> nodes) {
-  llvm::SetVector<Value> values;
-  for (Operation *op : nodes)
-    if (analysis::isProduct(op))
-      values.insert_range(op->getOperands());
-  uint64_t bytes = 0;
-  for (size_t i = 0; i < values.size(); ++i) {
-    Value value = values[i];
-    if (auto move = value.getDefiningOp<npu::DmaMoveOp>())
-      values.insert_range(move.getInputs());
-    else if (auto encode = value.getDefiningOp<bfp::EncodeOp>())
-      values.insert(encode.getInput());
-    else if (value.getDefiningOp<nn::ConstantOp>())
-      bytes += static_cast<uint64_t>(
-          analysis::dramBytes(storageOf(value), shapeOf(value)));
-  }
-  return bytes;
-}
-
 llvm::Error Generator::run() {
   module.walk([&](Operation *op) {
     if (isa_and_nonnull<npu::NPUDialect>(op->getDialect()))
       nodes.push_back(op);
   });
-  builder.mostEntries = std::min<uint64_t>(
-      kMostInstructions,
-      support::Budget::instructions(nodes.size(), weightBytes(nodes)));
+  builder.mostEntries = analysis::mostInstructions(module);
   if (limit)
     builder.mostEntries = std::min<uint64_t>(builder.mostEntries, limit->most);
   placeConstantsAndArguments();

@@ -6,6 +6,7 @@
 #ifndef ASHLAR_LIB_CONVERSION_NPUTOISA_PROGRAMBUILDER_H
 #define ASHLAR_LIB_CONVERSION_NPUTOISA_PROGRAMBUILDER_H
 
+#include "ashlar/Analysis/Cost/ProgramSize.h"
 #include "ashlar/Conversion/NPUToISA/NPUToISA.h"
 #include "ashlar/Isa/Instruction.h"
 #include "ashlar/Machine/Description.h"
@@ -21,10 +22,6 @@ inline constexpr uint32_t kNoNode = ~uint32_t(0);
 
 /// The most iterations that one loop of an instruction counts.
 inline constexpr int64_t kMostCount = machine::mostIterations;
-
-/// Instructions of a program at most: what keeps the compiler's memory and time
-/// bounded. mobilenet_v2 on a1-tiny, which cuts all into tiles, has two thirds.
-inline constexpr size_t kMostInstructions = 1 << 22;
 
 /// An instruction and the index of the node that it works for.
 struct Entry {
@@ -54,7 +51,7 @@ public:
   /// Forms that streams of weights may take.
   WeightForm weightForm = WeightForm::Auto;
 
-  size_t mostEntries = kMostInstructions;
+  size_t mostEntries = analysis::kMostInstructions;
   /// Node that following instructions belong to.
   uint32_t node = 0;
   /// Appends an instruction; beyond the most that a program may have it only

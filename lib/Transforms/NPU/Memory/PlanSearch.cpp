@@ -9,6 +9,7 @@
 #include "../SmallestTile.h"
 #include "MemoryPlanner.h"
 
+#include "ashlar/Analysis/Cost/ProgramSize.h"
 #include "ashlar/Partition/TilePolicy.h"
 #include "ashlar/Transforms/NPU/Passes.h"
 #include "dialects/NPU/NPUDialect.h"
@@ -249,19 +250,34 @@ LogicalResult Planner::run() {
   return refuse();
 }
 
-/// A plan fits memory whatever the extents are; a program has to end.
+/// A plan fits memory whatever the extents are; a program has to end. Each tile
+/// is an instruction at least.
 LogicalResult Planner::refuseManyTiles() const {
+  if (plans.empty())
+    return success();
+  const uint64_t most =
+      analysis::mostInstructions(plans.front().op->getParentOfType<ModuleOp>());
+  uint64_t all = 0;
+  std::pair<int64_t, Operation *> largest;
   for (const OpPlan &plan : plans) {
     const auto shape = analysis::shapeOf(plan.op->getResult(0));
-    if (plan.choice.tile.size() == shape.size() &&
-        countTiles(shape, plan.choice.tile) > kMostTiles)
-      return plan.op->emitError()
-             << "is computed in more than " << kMostTiles
-             << " tiles; make its extents smaller or use a machine with more "
-                "bytes per partition ("
-             << machine.name << " has " << machine.sb.bytesPerPartition << ")";
+    if (plan.choice.tile.size() != shape.size())
+      continue;
+    const int64_t tiles = countTiles(shape, plan.choice.tile);
+    all += static_cast<uint64_t>(tiles);
+    largest = std::max(largest, {tiles, plan.op});
   }
-  return success();
+  if (all <= most)
+    return success();
+  return largest.second->emitError()
+         << "is computed in "
+         << (largest.first > kMostTiles ? "more than " : "")
+         << std::min(largest.first, kMostTiles)
+         << " tiles, and the program of a model of this size may have " << most
+         << " instructions; make its extents smaller or use a machine with "
+            "more "
+            "bytes per partition ("
+         << machine.name << " has " << machine.sb.bytesPerPartition << ")";
 }
 
 /// Says what the last attempt, which requested least, found no room for.
