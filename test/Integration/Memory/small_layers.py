@@ -70,6 +70,14 @@ def layers():
            [feature, helper.make_node("Reshape", ["a", "shape"], ["r"]),
             node("Transpose", "r", perm=[0, 2, 1])],
            [kernel, ints("shape", 1, 32, 576)])
+    # Steps of a sequence before its batch, as an LSTM takes them: the rows of
+    # the product are an axis of two loops.
+    yield ("joined", [8700, 48], [8700, 24],
+           [helper.make_node("Tanh", ["x"], ["a"]),
+            helper.make_node("Reshape", ["a", "steps"], ["r"]),
+            helper.make_node("Transpose", ["r"], ["t"], perm=[1, 0, 2]),
+            helper.make_node("Reshape", ["t", "rows"], ["j"]), node("MatMul", "j w2")],
+           [ints("steps", 300, 29, 48), ints("rows", 8700, 48), weights("w2", 48, 24)])
 
 
 def main():

@@ -93,6 +93,11 @@ struct PlanState {
   bool joins = true;
 };
 
+/// Gives the movements of a module that has no plan one pattern for each
+/// iteration of the outer loop where a result axis has two, so that tiles may
+/// cut the axis (UnrollMoves.cpp). True if one has changed.
+bool unrollMoves(mlir::ModuleOp module);
+
 /// Tiles of extents `tile` that a result of `shape` takes.
 int64_t tileCount(const Shape &shape, const Shape &tile);
 
@@ -103,7 +108,12 @@ public:
     collect(module);
   }
 
-  llvm::LogicalResult run();
+  /// True if there is a plan that fits; it is in `plans` then.
+  bool search();
+  /// Fails, with the reason, for want of memory, and for a plan of more tiles
+  /// than a program may have instructions.
+  llvm::LogicalResult refuse() const;
+  llvm::LogicalResult refuseManyTiles() const;
   void annotate(mlir::ModuleOp module);
 
   std::vector<OpPlan> plans;
@@ -118,8 +128,6 @@ private:
   bool keepAll(llvm::ArrayRef<int64_t> rings, int64_t chunkLimit);
   bool evictSome(int64_t chunkLimit);
   bool planShort();
-  llvm::LogicalResult refuse() const;
-  llvm::LogicalResult refuseManyTiles() const;
   void setChunkLimit(int64_t limit);
   void startShort(int64_t limit);
   int64_t largestChunk() const;

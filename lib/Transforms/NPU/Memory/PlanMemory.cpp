@@ -514,12 +514,17 @@ struct PlanMemoryPass : impl::PlanMemoryBase<PlanMemoryPass> {
     auto machine = assignedMachineOf(getOperation());
     if (failed(machine))
       return signalPassFailure();
-    Planner planner(*machine, getOperation());
-    if (failed(planner.run()))
+    std::optional<Planner> planner(std::in_place, *machine, getOperation());
+    bool fits = planner->search();
+    if (!fits && unrollMoves(getOperation())) {
+      planner.emplace(*machine, getOperation());
+      fits = planner->search();
+    }
+    if (failed(fits ? planner->refuseManyTiles() : planner->refuse()))
       return signalPassFailure();
-    for (const OpPlan &plan : planner.plans)
+    for (const OpPlan &plan : planner->plans)
       ++(plan.resident ? numResident : numSpilled);
-    planner.annotate(getOperation());
+    planner->annotate(getOperation());
   }
 };
 

@@ -241,13 +241,11 @@ bool Planner::planShort() {
   return best.has_value();
 }
 
-LogicalResult Planner::run() {
+bool Planner::search() {
   const int64_t capacity = machine.sb.bytesPerPartition;
-  if (keepAll({capacity / 2, capacity * 3 / 8, capacity / 4, capacity / 8},
-              /*chunkLimit=*/0) ||
-      planShort())
-    return refuseManyTiles();
-  return refuse();
+  return keepAll({capacity / 2, capacity * 3 / 8, capacity / 4, capacity / 8},
+                 /*chunkLimit=*/0) ||
+         planShort();
 }
 
 /// A plan fits memory whatever the extents are; a program has to end. Each tile
