@@ -116,6 +116,35 @@ chooseFactors(const ChannelView &view, ArrayRef<float> values, BlockType type) {
   return factors;
 }
 
+/// The powers of two by which channels that share exponents are multiplied at
+/// most: inverses are normal numbers next to any scale that keepRange allows.
+static constexpr int kMostOctaves = 32;
+
+/// Powers of two that bring the largest weight of each channel into the octave
+/// of the largest one of the channels that it shares exponents with: the
+/// elements of a block then lose no bits to those of another channel. Nothing
+/// is rounded by it.
+static std::vector<float> alignChannels(const ChannelView &view,
+                                        ArrayRef<float> values, int64_t rows) {
+  std::vector<float> factors(view.size(), 1);
+  for (int64_t first = 0; first < view.size(); first += rows) {
+    const int64_t count = std::min(rows, view.size() - first);
+    const std::vector<float> group = view.gather(values, first, count);
+    const size_t length = group.size() / count;
+    std::vector<float> tops(count);
+    for (int64_t i = 0; i < count; ++i)
+      for (float value : ArrayRef(group).slice(i * length, length))
+        tops[i] = std::max(tops[i], std::fabs(value));
+    const float top = *llvm::max_element(tops);
+    for (int64_t i = 0; i < count; ++i)
+      if (tops[i] >= 0x1p-64f && top <= 0x1p64f)
+        factors[first + i] =
+            std::ldexp(1.0f, std::min(std::ilogb(top) - std::ilogb(tops[i]),
+                                      kMostOctaves));
+  }
+  return factors;
+}
+
 /// Channels whose scale has no headroom keep their weights.
 static void keepRange(std::vector<float> &factors, ArrayRef<float> scale) {
   for (auto [factor, value] : llvm::zip(factors, scale))
@@ -141,7 +170,9 @@ void ScaleChannels::scaleWeights(EncodeOp op) {
     return;
   auto shaped = cast<RankedTensorType>(op.getInput().getType());
   ChannelView view(shaped, isa<ConvOp>(products.front()));
-  std::vector<float> factors = chooseFactors(view, values.get(), type);
+  std::vector<float> factors =
+      type.sharesRows() ? alignChannels(view, values.get(), type.getRows())
+                        : chooseFactors(view, values.get(), type);
   for (Operation *product : products)
     if (Value scale = scaleOf(product)) {
       std::vector<float> old = readConstant(scale);
