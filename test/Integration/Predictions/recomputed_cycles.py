@@ -112,8 +112,8 @@ def copy_cycles(machine, name, fields):
     if name == "dma.unpack":
         width, stored = fields.number("mantissa"), fields.number("stored")
         unit, form = fields.number("unit"), fields.get("form", "dense")
-        if form == "exponents":  # with unit 1 dimension 3 repeats rows
-            stored = elements // (counts[3] if unit else 1)
+        if form == "exponents":  # dimensions that the queue repeats
+            stored = elements // math.prod(counts[i] for i in [(), (3,), (2, 4)][unit])
         bits = {"dense": elements * width, "runs": stored * (width + unit),
                 "bitmap": elements // max(unit, 1) + stored * width,
                 "exponents": stored * width}[form]
