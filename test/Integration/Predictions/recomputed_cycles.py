@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Cycles of programs, recomputed from their text by the formulas of docs/Machine.md.
 
-usage: recomputed_cycles.py [--machine=a1-ideal] MODEL...
+usage: recomputed_cycles.py [--machine=a1-ideal] [--format=bfp8] MODEL...
 
 Reads the disassembly of a compiled program and the parameters in the report of its run,
 and adds up what the copies (dma.copy, dma.fill, dma.unpack), drains (act.drain) and maps,
@@ -237,10 +237,10 @@ def cycles_of(machine, name, fields):
     return fields.get("queue", "dma0") if name.startswith("dma.") else name.split(".")[0], None
 
 
-def check(folder, model, machine):
+def check(folder, model, machine, text_format):
     binary, report, text = (os.path.join(folder, name) for name in ("a.ash", "r.json", "a.asm"))
     common.run_tool("ashlarc", common.model_path(model), "-o", binary, "--machine=" + machine,
-                    "--sparse=off")
+                    "--sparse=off", "--format=" + text_format)
     common.run_tool("ashlar-run", binary, "--random-inputs=1", "--report=" + report)
     common.run_tool("ashlar-dis", binary, "-o", text)
     with open(report, encoding="utf-8") as file:
@@ -275,6 +275,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("models", nargs="+")
     parser.add_argument("--machine", default="a1-ideal")
+    parser.add_argument("--format", default="bfp8")
     options = parser.parse_args()
     failed = 0
     with tempfile.TemporaryDirectory() as folder:
@@ -285,7 +286,7 @@ def main():
             with open(machine, "w", encoding="utf-8") as file:
                 file.write(f"base: {options.machine}\nsb: {{banks: 0}}\n")
         for model in options.models:
-            failed += check(folder, model, machine)
+            failed += check(folder, model, machine, options.format)
     return int(failed > 0)
 
 
