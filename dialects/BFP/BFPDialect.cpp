@@ -47,15 +47,34 @@ static void printBlockLength(AsmPrinter &printer, int64_t block) {
     printer << block;
 }
 
-/// `, unsigned`, or nothing for blocks with signs.
-static ParseResult parseUnsigned(AsmParser &parser, bool &isUnsigned) {
-  isUnsigned = succeeded(parser.parseOptionalComma());
-  return isUnsigned ? parser.parseKeyword("unsigned") : success();
+/// `, unsigned` or `, rows = R`, or nothing for blocks with signs of one row.
+static ParseResult parseSignsAndRows(AsmParser &parser, bool &isUnsigned,
+                                     unsigned &rows) {
+  isUnsigned = false, rows = 1;
+  if (failed(parser.parseOptionalComma()))
+    return success();
+  isUnsigned = succeeded(parser.parseOptionalKeyword("unsigned"));
+  if (isUnsigned && failed(parser.parseOptionalComma()))
+    return success();
+  SMLoc loc = parser.getCurrentLocation();
+  if (failed(parser.parseOptionalKeyword("rows")))
+    return parser.emitError(loc)
+           << (isUnsigned ? "expected 'rows'"
+                          : "expected 'unsigned' or 'rows'");
+  if (parser.parseEqual() || parser.parseInteger(rows))
+    return failure();
+  // Left out is how a block of one row is written.
+  return rows > 1 ? success()
+                  : parser.emitError(loc)
+                        << "expected at least 2 rows, found " << rows;
 }
 
-static void printUnsigned(AsmPrinter &printer, bool isUnsigned) {
+static void printSignsAndRows(AsmPrinter &printer, bool isUnsigned,
+                              unsigned rows) {
   if (isUnsigned)
     printer << ", unsigned";
+  if (rows != 1)
+    printer << ", rows = " << rows;
 }
 
 } // namespace ashlar::bfp

@@ -23,7 +23,8 @@ def BFP_EncodeOp : BFP_Op<"encode"> {
     exponent (docs/Numerics.md 5).
 
     * encode_c1: operand and result have the same shape;
-    * encode_c2: the result's block axis is a dimension of the tensor.
+    * encode_c2: the result's block axis is a dimension of the tensor;
+    * encode_c3: only `weights` have rows that share exponents.
 
     ```mlir
     %1 = bfp.encode %0 : tensor<1x3x8x8xf32> -> tensor<1x3x8x8x!bfp.block<mantissa = 8, block = 16, range = 7, axis = 1>>

@@ -14,7 +14,8 @@ namespace ashlar::bfp {
 
 LogicalResult BlockType::verify(function_ref<InFlightDiagnostic()> emitError,
                                 unsigned mantissa, int64_t block,
-                                unsigned range, int64_t axis, bool isUnsigned) {
+                                unsigned range, int64_t axis, bool isUnsigned,
+                                unsigned rows) {
   if (mantissa < 3 || mantissa > 16)
     return emitError() << "expected 3 to 16 mantissa bits, found " << mantissa;
   if (block != kWholeAxis && block != kWholeTensor &&
@@ -31,22 +32,31 @@ LogicalResult BlockType::verify(function_ref<InFlightDiagnostic()> emitError,
                        << mantissa;
   if (axis < 0)
     return emitError() << "expected a block axis of at least 0, found " << axis;
+  if (rows == 0)
+    return emitError() << "expected at least 1 row that shares exponents";
+  if (rows > 1 && (axis > 1 || isUnsigned || block == kWholeTensor))
+    return emitError() << "expected rows that share exponents only of weights "
+                          "with signs, with a block axis of 0 or 1 and blocks "
+                          "that are not the whole tensor, found "
+                       << rows << " rows";
   return success();
 }
 
 BlockType BlockType::withAxis(int64_t axis) const {
   return get(getContext(), getMantissa(), getBlock(), getRange(), axis,
-             getIsUnsigned());
+             getIsUnsigned(), getRows());
 }
 
 bool BlockType::fitsShape(ArrayRef<int64_t> shape) const {
-  return getAxis() < static_cast<int64_t>(shape.size());
+  return std::max(getAxis(), sharesRows() ? int64_t(1) : int64_t(0)) <
+         static_cast<int64_t>(shape.size());
 }
 
 bool BlockType::sameFormat(BlockType other) const {
   return getMantissa() == other.getMantissa() &&
          getBlock() == other.getBlock() && getRange() == other.getRange() &&
-         getIsUnsigned() == other.getIsUnsigned();
+         getIsUnsigned() == other.getIsUnsigned() &&
+         getRows() == other.getRows();
 }
 
 BlockType getBlockType(Type type) {
@@ -72,6 +82,9 @@ SmallVector<int64_t> getExponentShape(BlockType type, ArrayRef<int64_t> shape) {
     return SmallVector<int64_t>(shape.size(), 1);
   SmallVector<int64_t> result(shape);
   result[type.getAxis()] = getNumBlocks(type, shape);
+  if (type.sharesRows())
+    result[type.getRowAxis()] = llvm::divideCeil(
+        shape[type.getRowAxis()], static_cast<int64_t>(type.getRows()));
   return result;
 }
 

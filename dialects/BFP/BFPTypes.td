@@ -30,19 +30,25 @@ def BFP_BlockType : TypeDef<BFP_Dialect, "Block",
     * `range` (D): 0, 1, 3, 7 or 15 octaves within which alignment is exact;
     * `axis`: the dimension of the tensor along which blocks run;
     * `unsigned`: no element is negative, and memories hold the W - 1 bits below
-      the sign; W is 4 to 9.
+      the sign; W is 4 to 9;
+    * `rows`: of weights, how many indices of the dimension of output channels
+      share the exponents of their blocks, counted from 0. With the block axis
+      one of the first two dimensions, this is the other one. 1 if left out; the
+      last rows may be fewer.
 
     ```mlir
     tensor<1x64x8x8x!bfp.block<mantissa = 8, block = 16, range = 7, axis = 1>>
+    tensor<64x32x3x3x!bfp.block<mantissa = 8, block = 16, range = 7, axis = 1, rows = 4>>
     ```
   }];
   let parameters = (ins "unsigned":$mantissa, "int64_t":$block,
                         "unsigned":$range, "int64_t":$axis,
-                        DefaultValuedParameter<"bool", "false">:$isUnsigned);
+                        DefaultValuedParameter<"bool", "false">:$isUnsigned,
+                        DefaultValuedParameter<"unsigned", "1">:$rows);
   let assemblyFormat = [{
     `<` `mantissa` `=` $mantissa `,` `block` `=` custom<BlockLength>($block)
     `,` `range` `=` $range `,` `axis` `=` $axis ``
-    custom<Unsigned>($isUnsigned) `>`
+    custom<SignsAndRows>($isUnsigned, $rows) `>`
   }];
   let genVerifyDecl = 1;
   let extraClassDeclaration = [{
@@ -61,6 +67,10 @@ def BFP_BlockType : TypeDef<BFP_Dialect, "Block",
     }
     bool isWholeAxis() const { return getBlock() == kWholeAxis; }
     bool isWholeTensor() const { return getBlock() == kWholeTensor; }
+    /// True if output channels share exponents.
+    bool sharesRows() const { return getRows() > 1; }
+    /// The dimension of output channels, where they share exponents.
+    int64_t getRowAxis() const { return 1 - getAxis(); }
     /// The same format with blocks along another dimension.
     BlockType withAxis(int64_t axis) const;
     /// True when only the axis may differ.

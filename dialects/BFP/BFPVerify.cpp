@@ -60,6 +60,12 @@ static LogicalResult verifyConversion(Operation *op, Value input,
 }
 
 LogicalResult EncodeOp::verify() {
+  // encode_c3
+  if (BlockType type = getBlockType(getOutput().getType());
+      type && type.sharesRows() && !getWeights())
+    return emitOpError("expected rows that share exponents only of weights, "
+                       "found ")
+           << type;
   return verifyConversion(*this, getInput(), getOutput());
 }
 

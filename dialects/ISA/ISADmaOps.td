@@ -125,7 +125,10 @@ def ISA_DmaUnpackOp
     With the form exponents the destination is XM, `mantissa` is 1 to 5 bits, and
     no cell may be below -127: `zero` - (2^mantissa - 2) is not. If `unit` is 1,
     dimension 3 repeats rows of n4 codes: index (i0, .., i4) has the code of (i0,
-    i1, i2, i4), and n4 is at most the columns of the array.
+    i1, i2, i4), and n4 is at most the columns of the array. If `unit` is 2,
+    dimension 4 repeats each code, for columns that share it, and dimension 2
+    repeats rows of n3 codes: index (i0, .., i4) has the code of (i0, i1, i3), and
+    n3 is at most the columns of the array.
 
     Example: `isa.dma.unpack(queue = dma0, mantissa = 5, srcBase = 64, n3 = 8, n4 = 64, dstStride3 = 65536, dstStride4 = 1)`
   }];
@@ -136,7 +139,7 @@ def ISA_DmaUnpackOp
     Limited<"mantissa", 5, 16, 1, 4, "bits", "width W of a code">,
     U<"dstBase", 40, 1, 9, "bytes", "SB or XM address of index 0">,
     ESince<2, "form", 2, ISA_CodeForm, 1, 49, "which codes are stored">,
-    USince<2, "unit", 8, 1, 51, "codes, bits", "bitmap: codes of a flag; runs: bits of a number of codes left out; exponents: 1 if dimension 3 repeats rows; dense: 0">,
+    USince<2, "unit", 8, 1, 51, "codes, bits", "bitmap: codes of a flag; runs: bits of a number of codes left out; exponents: 1 if dimension 3 repeats rows, 2 if dimension 2 does and 4 each code; dense: 0">,
     U<"srcBase", 40, 2, 0, "bytes", "DRAM address of the stream">,
     Count<"n0", 20, 2, 40, "elements", "count of the outermost dimension">,
     Count<"n1", 20, 3, 0, "elements", "count of dimension 1">,

@@ -263,7 +263,7 @@ void Collector::linear(const LinearOperand &o) {
 numerics::CodeStream CodesOperand::stream() const {
   uint64_t count = 1;
   for (size_t i = 0; i < loops.size(); ++i)
-    if (i != 3 || !repeatsRows())
+    if (!repeats(i))
       count = std::min(count, uint64_t(1) << 43) * loops[i].count;
   return {static_cast<numerics::CodeForm>(form), bits, count,
           form == CodeForm::Exponents ? 0 : unit, stored};

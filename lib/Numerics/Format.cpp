@@ -9,6 +9,7 @@
 
 #include "llvm/ADT/StringExtras.h"
 
+#include <algorithm>
 #include <bit>
 #include <fmt/format.h>
 
@@ -19,7 +20,25 @@ namespace ashlar::numerics {
 using support::ErrorClass;
 using support::makeError;
 
+/// The longest blocks that have a length of their own.
+static constexpr int kLongestBlock = 64;
+
+static Error validateRows(const BlockFormat &format) {
+  if (format.rows != BlockFormat::kQuadrant &&
+      (format.rows < 1 || format.rows > BlockFormat::kMostRows))
+    return makeError(ErrorClass::Usage,
+                     "rows is {}, expected 1 to {} or quadrant", format.rows,
+                     BlockFormat::kMostRows);
+  if (format.rows != 1 && format.block == BlockFormat::kTensor)
+    return makeError(ErrorClass::Usage,
+                     "rows of weights share exponents with block=tensor, which "
+                     "has one exponent for all rows: leave one of them out");
+  return Error::success();
+}
+
 Error validate(const BlockFormat &format) {
+  if (Error error = validateRows(format))
+    return error;
   if (format.mantissa < 3 || format.mantissa > 16)
     return makeError(ErrorClass::Usage,
                      "mantissa width is {}, expected 3 to 16", format.mantissa);
@@ -57,8 +76,8 @@ Error validate(const BlockFormat &format) {
 }
 
 static Error parseNumber(StringRef key, StringRef text, int &value) {
-  // Three digits cover every legal value and keep the parse away from limits.
-  if (text.empty() || text.size() > 3 || text.getAsInteger(10, value) ||
+  // Four digits cover every legal value and keep the parse away from limits.
+  if (text.empty() || text.size() > 4 || text.getAsInteger(10, value) ||
       value < 0)
     return makeError(ErrorClass::Usage,
                      "value of '{}' is '{}', expected a "
@@ -123,6 +142,21 @@ static Error refuseName(StringRef name) {
                    name.str(), list, meant.empty() ? suggestion(name) : meant);
 }
 
+static Error parseRows(StringRef value, BlockFormat &format) {
+  if (value == "quadrant") {
+    format.rows = BlockFormat::kQuadrant;
+    return Error::success();
+  }
+  if (Error error = parseNumber("rows", value, format.rows))
+    return error;
+  // The sentinel has its own word; the number 0 is not a count.
+  if (format.rows == 0)
+    return makeError(ErrorClass::Usage,
+                     "rows is 0, expected 1 to {} or quadrant",
+                     BlockFormat::kMostRows);
+  return Error::success();
+}
+
 static Error parseItem(StringRef item, BlockFormat &format) {
   auto [key, value] = item.split('=');
   if (!item.contains('='))
@@ -131,6 +165,8 @@ static Error parseItem(StringRef item, BlockFormat &format) {
     return parseNumber(key, value, format.mantissa);
   if (key == "range")
     return parseNumber(key, value, format.range);
+  if (key == "rows")
+    return parseRows(value, format);
   if (key == "unsigned") {
     if (value != "auto" && value != "off")
       return makeError(ErrorClass::Usage,
@@ -141,8 +177,8 @@ static Error parseItem(StringRef item, BlockFormat &format) {
   }
   if (key != "block")
     return makeError(ErrorClass::Usage,
-                     "format item is '{}', expected w=, block=, range= or "
-                     "unsigned=",
+                     "format item is '{}', expected w=, block=, range=, "
+                     "unsigned= or rows=",
                      item.str());
   if (value == "axis" || value == "tensor") {
     format.block = value == "axis" ? BlockFormat::kAxis : BlockFormat::kTensor;
@@ -205,8 +241,27 @@ std::string toString(const BlockFormat &format) {
                       : format.block == BlockFormat::kTensor
                           ? "tensor"
                           : std::to_string(format.block);
-  return fmt::format("w={},block={},range={}{}", format.mantissa, block,
-                     format.range, format.dropsSigns ? ",unsigned=auto" : "");
+  std::string rows = format.rows == BlockFormat::kQuadrant ? ",rows=quadrant"
+                     : format.rows != 1 ? fmt::format(",rows={}", format.rows)
+                                        : "";
+  return fmt::format("w={},block={},range={}{}{}", format.mantissa, block,
+                     format.range, format.dropsSigns ? ",unsigned=auto" : "",
+                     rows);
+}
+
+BlockFormat BlockFormat::ofWeights(int64_t outputs, int64_t length) const {
+  BlockFormat format = *this;
+  if (rows != kQuadrant) {
+    format.rows = static_cast<int>(std::clamp<int64_t>(outputs, 1, rows));
+    return format;
+  }
+  // A quadrant of one row has no other row to share with.
+  format.rows = static_cast<int>(
+      std::clamp<int64_t>(outputs / 2 + outputs % 2, 1, kMostRows));
+  format.block = 8;
+  while (format.block < kLongestBlock && 2 * format.block < length)
+    format.block *= 2;
+  return format;
 }
 
 int accumulatorBits(int mantissaA, int rangeA, int mantissaW, int rangeW,

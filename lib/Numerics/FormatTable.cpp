@@ -34,6 +34,16 @@ Error readFormat(const json::Value &value, const std::string &where,
   return Error::success();
 }
 
+/// Feature maps share exponents along one axis only.
+Error refuseRows(const BlockFormat &format, const std::string &where) {
+  return format.rows == 1
+             ? Error::success()
+             : makeError(ErrorClass::Malformed,
+                         "{}: rows= is of weights, feature maps share "
+                         "exponents along one axis: leave it out",
+                         where);
+}
+
 Error readScale(const json::Value &value, const std::string &where,
                 ScalePolicy &scale) {
   std::optional<StringRef> text = value.getAsString();
@@ -60,6 +70,8 @@ Error readFormats(const json::Object &object, const std::string &where,
     if (key == "activations" || key == "weights") {
       BlockFormat format;
       error = joinErrors(std::move(error), readFormat(value, name, format));
+      if (key == "activations" && !error)
+        error = refuseRows(format, name);
       (key == "activations" ? formats.activations : formats.weights) = format;
     } else if (key == "scale") {
       ScalePolicy scale;
@@ -112,6 +124,13 @@ json::Object toJson(const NodeFormats &formats) {
 }
 
 } // namespace
+
+FormatTable FormatTable::uniform(const BlockFormat &format) {
+  FormatTable table;
+  table.activations = format.withoutRows();
+  table.weights = format;
+  return table;
+}
 
 BlockFormat FormatTable::activationsOf(StringRef name) const {
   auto node = nodes.find(name.str());

@@ -40,9 +40,14 @@ def inputs_of(options, folder):
     return model, path
 
 
-def any_format(source, blocks):
-    return (f"w={source.randint(3, 16)},block={source.choice(blocks)},"
+def any_format(source, blocks, weights=False):
+    """A format; of constant `weights` output channels may share exponents."""
+    block = source.choice(blocks)
+    text = (f"w={source.randint(3, 16)},block={block},"
             f"range={source.choice([0, 1, 3, 7, 15])}")
+    if weights and block != "tensor" and source.random() < 0.4:
+        text += f",rows={source.choice([2, 3, 4, 5, 8, 16, 'quadrant'])}"
+    return text
 
 
 def mixed_table(seed, model, folder, blocks=("tensor", 8, 16, 32, 64, "axis")):
@@ -51,12 +56,14 @@ def mixed_table(seed, model, folder, blocks=("tensor", 8, 16, 32, 64, "axis")):
     common.run_tool("ashlarc", model, f"--dump-plan={plan}",
                     "--compile-to=quantise")
     with open(os.path.join(plan, "plan.json"), encoding="utf-8") as file:
-        products = [op["name"] for op in json.load(file)["ops"]
-                    if op["op"] in ("conv", "matmul")]
+        described = json.load(file)
+    constant = {tensor["name"] for tensor in described["tensors"] if "channel_axis" in tensor}
+    products = {op["name"]: op["inputs"]["w"] in constant for op in described["ops"]
+                if op["op"] in ("conv", "matmul")}
     source = random.Random(seed)
     table = {name: {"activations": any_format(source, blocks),
-                    "weights": any_format(source, blocks)}
-             for name in products}
+                    "weights": any_format(source, blocks, weights)}
+             for name, weights in products.items()}
     path = os.path.join(folder, "formats.json")
     with open(path, "w", encoding="utf-8") as file:
         json.dump({"nodes": table}, file)

@@ -73,8 +73,8 @@ def formats(draw, model, folder):
             draw.random(), model, folder, BLOCKS)]
     if kind < 0.8:
         return ["--activations=" + numerics_model.any_format(draw, BLOCKS),
-                "--weights=" + numerics_model.any_format(draw, BLOCKS)]
-    return ["--format=" + numerics_model.any_format(draw, BLOCKS)]
+                "--weights=" + numerics_model.any_format(draw, BLOCKS, weights=True)]
+    return ["--format=" + numerics_model.any_format(draw, BLOCKS, weights=True)]
 
 
 def stateful_policy(seed):

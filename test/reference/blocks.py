@@ -13,19 +13,22 @@ INT64 = np.int64
 
 class Format:
     """mantissa bits W, block length B (0 = whole axis, -1 = tensor), range D;
-    `unsigned`: the sign that W counts is not stored."""
+    `unsigned`: the sign that W counts is not stored. `rows`: of weights, how
+    many output channels share an exponent."""
 
-    def __init__(self, mantissa=8, block=16, range_=7, axis=1, unsigned=False):
+    def __init__(self, mantissa=8, block=16, range_=7, axis=1, unsigned=False,
+                 rows=1):
         self.mantissa, self.block = int(mantissa), int(block)
         self.range, self.axis = int(range_), int(axis)
-        self.unsigned = bool(unsigned)
+        self.unsigned, self.rows = bool(unsigned), int(rows)
 
     @classmethod
     def from_json(cls, entry):
         block = entry.get("block", 16)
         block = {"axis": 0, "tensor": -1}.get(block, block)
         return cls(entry["mantissa"], block, entry["range"],
-                   entry.get("axis", 1), entry.get("unsigned", False))
+                   entry.get("axis", 1), entry.get("unsigned", False),
+                   entry.get("rows", 1))
 
     @property
     def limit(self):
@@ -34,14 +37,15 @@ class Format:
 
     def key(self):
         return (self.mantissa, self.block, self.range, self.axis,
-                self.unsigned)
+                self.unsigned, self.rows)
 
 
 class Encoded:
     """Mantissas of the logical shape and one stored exponent x per block.
 
     `exponents` has the logical shape with the block axis replaced by the
-    number of blocks (all axes 1 for a tensor block).
+    number of blocks (all axes 1 for a tensor block), and that of output
+    channels with the number of tiles where channels share exponents.
     """
 
     def __init__(self, mantissas, exponents, fmt):
@@ -90,6 +94,9 @@ def spread(blocks, shape, fmt):
     repeated = np.repeat(blocks, length, axis=fmt.axis)
     index = [slice(None)] * len(shape)
     index[fmt.axis] = slice(0, shape[fmt.axis])
+    if fmt.rows > 1:
+        repeated = np.repeat(repeated, fmt.rows, axis=1 - fmt.axis)
+        index[1 - fmt.axis] = slice(0, shape[1 - fmt.axis])
     return repeated[tuple(index)]
 
 
@@ -99,7 +106,11 @@ def block_maximum(magnitude, fmt):
         return magnitude.max(keepdims=True)
     length = block_length(magnitude.shape, fmt)
     starts = np.arange(0, magnitude.shape[fmt.axis], length)
-    return np.maximum.reduceat(magnitude, starts, axis=fmt.axis)
+    top = np.maximum.reduceat(magnitude, starts, axis=fmt.axis)
+    if fmt.rows > 1:
+        starts = np.arange(0, magnitude.shape[1 - fmt.axis], fmt.rows)
+        top = np.maximum.reduceat(top, starts, axis=1 - fmt.axis)
+    return top
 
 
 def floor_log2(values):

@@ -15,7 +15,8 @@ def channel_exponents(encoded, keep):
     """E per index of axis `keep`: the largest e over its non-zero blocks."""
     x = encoded.exponents
     others = tuple(a for a in range(x.ndim) if a != keep)
-    return x.max(axis=others) - (encoded.format.mantissa - 2)
+    x = np.repeat(x.max(axis=others), encoded.format.rows)
+    return x[:encoded.shape[keep]] - (encoded.format.mantissa - 2)
 
 
 def along(vector, axis, rank):

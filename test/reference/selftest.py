@@ -109,6 +109,26 @@ def check_encode(rng):
                                              k].tolist() == m
 
 
+def check_rows(rng):
+    """Tiles of output channels by a block, of a convolution and a matrix."""
+    for shape, axis in (((7, 21, 2), 1), ((21, 7), 0)):
+        for rows, block in ((2, 8), (3, 16), (7, 0), (50, 8)):
+            values = random_values(rng, int(np.prod(shape))).reshape(shape)
+            fmt = blocks.Format(6, block, 7, axis, rows=rows)
+            got = blocks.encode(values, fmt)
+            channels, length = shape[1 - axis], block or 21
+            for o in range(0, channels, rows):
+                for b in range(0, 21, length):
+                    for tap in range(2 if axis else 1):
+                        at = (slice(o, o + rows), slice(b, b + length), tap) if axis \
+                            else (slice(b, b + length), slice(o, o + rows))
+                        cell = (o // rows, b // length, tap) if axis \
+                            else (b // length, o // rows)
+                        x, m = slow_encode_block(values[at].ravel(), 6)
+                        assert got.exponents[cell] == x
+                        assert got.mantissas[at].ravel().tolist() == m
+
+
 def check_align(rng):
     for width in (3, 8, 9, 16):
         for depth in (0, 1, 3, 7, 15):
@@ -266,7 +286,7 @@ def check_movement(rng):
 
 def main():
     rng = np.random.default_rng(7)
-    for check in (check_encode, check_align, check_products, check_rounding,
+    for check in (check_encode, check_rows, check_align, check_products, check_rounding,
                   check_conv, check_matmul, check_pool, check_movement):
         check(rng)
         print(check.__name__, "ok")

@@ -111,8 +111,12 @@ struct CodesOperand : Operand {
   unsigned unit = 0;
   uint64_t stored = 0;
 
-  /// Dimension 3 repeats rows of codes.
-  bool repeatsRows() const { return form == CodeForm::Exponents && unit == 1; }
+  /// Dimensions that the queue repeats: of exponents, 3 repeats rows of codes,
+  /// or 2 does and 4 repeats each code of them.
+  bool repeats(size_t dim) const {
+    return form == CodeForm::Exponents &&
+           (unit == 1 ? dim == 3 : unit == 2 && (dim == 2 || dim == 4));
+  }
   /// The stream as its codec describes it.
   numerics::CodeStream stream() const;
 };

@@ -28,6 +28,10 @@ inline constexpr double kLeastGain = 1.0 / 16;
 /// against 1/2 - 1/(2 pi), about 0.47.
 inline constexpr double kRectifiedMean = 0.5;
 
+/// Largest magnitudes of the blocks of an output channel, row by row.
+std::vector<float> blockTops(llvm::ArrayRef<float> values, size_t rowLength,
+                             const BlockFormat &format);
+
 /// The weights of one output channel: rows of `rowLength` elements, each
 /// divided into blocks separately. Keeps a reference to the values.
 class ChannelRounding {
@@ -35,6 +39,12 @@ public:
   /// \p format must not have blocks of the whole tensor: they span channels.
   ChannelRounding(llvm::ArrayRef<float> values, size_t rowLength,
                   const BlockFormat &format);
+
+  /// The same for a channel that shares exponents with others: \p tops are the
+  /// largest magnitudes of each block over all of them. Factors that would
+  /// raise an exponent are not chosen.
+  ChannelRounding(llvm::ArrayRef<float> values, size_t rowLength,
+                  const BlockFormat &format, llvm::ArrayRef<float> tops);
 
   /// Expected square error of a sum of products, in the unit of the weights,
   /// if they are multiplied by \p factor, encoded and aligned to the channel's
@@ -50,12 +60,18 @@ public:
   float chooseFactor() const;
 
 private:
+  /// True if the largest weights of all blocks stay below the next power of two
+  /// of the blocks that they are in.
+  bool keepsExponents(float factor) const;
+
   llvm::ArrayRef<float> values;
   size_t rowLength, blockLength;
   BlockFormat format;
   /// Largest magnitude of each block, row by row, and of all.
   std::vector<float> tops;
   float top = 0;
+  /// The largest number of each block's octave, where exponents are shared.
+  std::vector<float> limits;
 };
 
 } // namespace ashlar::numerics

@@ -20,6 +20,10 @@ struct BlockFormat {
   static constexpr int kAxis = 0;
   /// Value of `block` meaning one block for the whole tensor.
   static constexpr int kTensor = -1;
+  /// Value of `rows` meaning the quadrants of each tensor of weights.
+  static constexpr int kQuadrant = 0;
+  /// Largest value of `rows`.
+  static constexpr int kMostRows = 4096;
 
   /// Mantissa width W in bits, sign included: 3..16.
   int mantissa = 8;
@@ -27,6 +31,9 @@ struct BlockFormat {
   int block = 16;
   /// Octaves D that alignment keeps exactly: 0, 1, 3, 7 or 15.
   int range = 7;
+  /// Of weights: neighbouring output channels that share the exponents of their
+  /// blocks, 1 to kMostRows, or kQuadrant.
+  int rows = 1;
   /// Asked for: tensors that have no negative values keep W bits besides the
   /// sign, which is not stored.
   bool dropsSigns = false;
@@ -40,6 +47,17 @@ struct BlockFormat {
   int storedBits() const { return mantissa - (isUnsigned ? 1 : 0); }
   /// Bytes of one stored mantissa: 1 up to 8 bits, else 2.
   int mantissaBytes() const { return storedBits() <= 8 ? 1 : 2; }
+  /// The format of a tensor that is no constant factor of a product.
+  BlockFormat withoutRows() const {
+    BlockFormat format = *this;
+    format.rows = 1;
+    return format;
+  }
+  /// The format of constant weights of \p outputs output channels and \p
+  /// length elements along the block axis: rows end with the channels; the
+  /// quadrants are half of the channels by the shortest blocks that cover half
+  /// of the axis, or by the longest blocks.
+  BlockFormat ofWeights(int64_t outputs, int64_t length) const;
   /// The format of a tensor that has no negative values.
   BlockFormat withoutSigns() const {
     BlockFormat format = *this;
@@ -61,9 +79,9 @@ struct BlockFormat {
 llvm::Error validate(const BlockFormat &format);
 
 /// Parses `bfp8`, `bfp16` (any `bfp<W>`) or a comma list of `w=`, `block=`,
-/// `range=`, `unsigned=auto` or `off` (`block=axis` and `block=tensor` allowed;
-/// omitted keys keep their defaults; `bfp<W>` may lead the list). Errors are
-/// usage errors.
+/// `range=`, `unsigned=auto` or `off`, `rows=` (`block=axis`, `block=tensor`
+/// and `rows=quadrant` allowed; omitted keys keep their defaults; `bfp<W>` may
+/// lead the list). Errors are usage errors.
 llvm::Expected<BlockFormat> parseFormat(llvm::StringRef text);
 
 /// Canonical text, e.g. `w=8,block=16,range=7`; parseFormat reads it back.

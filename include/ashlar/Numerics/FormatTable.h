@@ -32,6 +32,9 @@ struct FormatTable {
 
   bool operator==(const FormatTable &other) const = default;
 
+  /// One format for everything; rows are those of weights.
+  static FormatTable uniform(const BlockFormat &format);
+
   /// True if one format serves everything.
   bool isUniform() const { return nodes.empty() && activations == weights; }
 

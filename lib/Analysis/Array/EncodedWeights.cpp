@@ -103,8 +103,46 @@ EncodedWeights::EncodedWeights(Operation *op, Also also) {
   bool isConv = !isa<npu::PeMatmulOp>(op);
   if (product.weightFormat.block == numerics::BlockFormat::kTensor)
     encodeTensor(values, isConv);
+  else if (const int64_t rows = product.weightFormat.rows; rows > 1)
+    mlir::parallelFor(op->getContext(), 0,
+                      llvm::divideCeil(product.outputs, rows), [&](size_t i) {
+                        numerics::FloatEnvironment environment;
+                        const auto begin = static_cast<int64_t>(i) * rows;
+                        encodeRows(values.data(), isConv, begin,
+                                   std::min(begin + rows, product.outputs));
+                      });
   else
     encodeOutputs(op->getContext(), values.data(), isConv);
+}
+
+void EncodedWeights::encodeRows(const float *values, bool isConv, int64_t begin,
+                                int64_t end) {
+  const auto outputs = static_cast<int64_t>(scales.size());
+  numerics::EncodeCounters counters;
+  std::vector<float> tile;
+  std::vector<int16_t> codes;
+  for (int64_t tap = 0; tap < taps; ++tap)
+    for (int64_t b = 0; b < blocks; ++b) {
+      const int64_t first = b * blockLength;
+      const int64_t last = std::min(first + blockLength, channels);
+      tile.clear();
+      for (int64_t o = begin; o < end; ++o)
+        for (int64_t c = first; c < last; ++c)
+          tile.push_back(values[isConv ? (o * channels + c) * taps + tap
+                                       : c * outputs + o]);
+      codes.resize(tile.size());
+      const int8_t cell = numerics::encodeBlock(llvm::ArrayRef(tile),
+                                                mantissaBits, codes, counters);
+      const int16_t *from = codes.data();
+      for (int64_t o = begin; o < end; ++o, from += last - first) {
+        cells[(o * taps + tap) * blocks + b] = cell;
+        std::copy_n(from, last - first,
+                    mantissas.begin() + (o * taps + tap) * channels + first);
+      }
+    }
+  // All of them have the same cells, and so the same scale exponent.
+  for (int64_t o = begin; o < end; ++o)
+    alignOutput(o);
 }
 
 void EncodedWeights::encodeOutputs(MLIRContext *context, const float *values,

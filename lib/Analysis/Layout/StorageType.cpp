@@ -47,6 +47,7 @@ std::optional<StorageType> storageOf(Type elementType) {
     storage.format.block = static_cast<int>(block.getBlock());
     storage.format.range = block.getRange();
     storage.format.isUnsigned = block.getIsUnsigned();
+    storage.format.rows = static_cast<int>(block.getRows());
     storage.blockAxis = block.getAxis();
     return storage;
   }

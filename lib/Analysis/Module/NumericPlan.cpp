@@ -88,6 +88,8 @@ void PlanWriter::addFormat(json::Object &tensor, Value value,
                                   {"axis", type.getAxis()}};
   if (type.getIsUnsigned())
     (*tensor["format"].getAsObject())["unsigned"] = true;
+  if (type.sharesRows())
+    (*tensor["format"].getAsObject())["rows"] = type.getRows();
   if (std::optional<unsigned> event = events.getEvent(value)) {
     tensor["event"] = *event;
     tensor["policy"] = numerics::scaleKindName(

@@ -170,7 +170,7 @@ static Type elementType(MLIRContext *context, const StorageType &type) {
   if (type.encoded)
     return bfp::BlockType::get(context, type.format.mantissa, type.format.block,
                                type.format.range, type.blockAxis,
-                               type.format.isUnsigned);
+                               type.format.isUnsigned, type.format.rows);
   switch (type.plain) {
   case E::F32:
     return Float32Type::get(context);

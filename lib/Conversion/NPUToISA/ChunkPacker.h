@@ -15,11 +15,15 @@ namespace ashlar::codegen {
 using analysis::EncodedWeights;
 
 /// Exponents of a tile whose blocks cover equally many rows of XM: one byte is
-/// stored for each block of a column and repeated on load.
+/// stored for each block of a column, or of neighbouring columns that share it,
+/// and repeated on load.
 struct CellRun {
   int64_t firstRow = 0; ///< of XM, counted from the tile's first
   int64_t blocks = 0;   ///< stored cells per column
   int64_t repeat = 1;   ///< rows of XM that each stored cell fills
+  int64_t firstCol = 0; ///< column of the first cell
+  int64_t stored = 0;   ///< stored cells per row
+  int64_t share = 1;    ///< columns that each stored cell fills
   int64_t bytes = 1;    ///< stored per cell: 1, or as many as an element has
   int64_t address = 0;  ///< in DRAM
   /// How they are stored there, if not as bytes: loads write whole elements.

@@ -400,14 +400,15 @@ static std::array<int64_t, 5> denseStrides(const std::array<uint64_t, 5> &n,
   return strides;
 }
 
-/// Rows of `row` elements, each followed by `copies` - 1 copies of it, in place
-/// of rows one after the other.
+/// Whole elements in the place of codes: their low bytes. Of each row of `row`
+/// codes there are `copies`, of each code `share`.
 template <typename T>
-static void repeatRows(const int16_t *codes, uint64_t count, uint64_t row,
-                       uint64_t copies, T *to) {
-  for (uint64_t first = 0; first < count; first += row)
-    for (uint64_t copy = 0; copy < copies; ++copy, to += row)
-      std::copy_n(codes + first, row, to); // the low bytes
+static void repeatCodes(llvm::ArrayRef<int16_t> codes, uint64_t row,
+                        uint64_t copies, uint64_t share, T *to) {
+  for (; !codes.empty(); codes = codes.drop_front(row))
+    for (uint64_t copy = 0; copy < copies; ++copy)
+      for (int16_t code : codes.take_front(row))
+        to = std::fill_n(to, share, static_cast<T>(code));
 }
 
 /// The codes of a stream that leaves zeros out, or of exponents, as whole
@@ -421,15 +422,19 @@ decodeSparse(const isa::DmaUnpack &op, llvm::ArrayRef<uint8_t> stream) {
   auto *codes = scratch.get<int16_t>(Scratch::RowA, shape.count);
   if (llvm::Error error = numerics::unpackSparse(stream, shape, codes))
     return error;
-  const uint64_t copies = from.repeatsRows() ? op.n3 : 1;
-  const uint64_t row = from.repeatsRows() ? op.n4 : shape.count;
-  const uint64_t bytes = shape.count * copies * op.elemBytes;
+  const unsigned repeats = op.form == isa::CodeForm::Exponents ? op.unit : 0;
+  const uint64_t copies = repeats == 2 ? op.n2 : repeats == 1 ? op.n3 : 1;
+  const uint64_t share = repeats == 2 ? op.n4 : 1;
+  const uint64_t row = repeats == 2   ? op.n3
+                       : repeats == 1 ? op.n4
+                                      : shape.count;
+  const uint64_t bytes = shape.count * copies * share * op.elemBytes;
   auto *elements = scratch.get<uint8_t>(Scratch::RowB, bytes);
+  const llvm::ArrayRef<int16_t> all(codes, shape.count);
   if (op.elemBytes == 2)
-    repeatRows(codes, shape.count, row, copies,
-               reinterpret_cast<int16_t *>(elements));
+    repeatCodes(all, row, copies, share, reinterpret_cast<int16_t *>(elements));
   else
-    repeatRows(codes, shape.count, row, copies, elements);
+    repeatCodes(all, row, copies, share, elements);
   return llvm::ArrayRef<uint8_t>(elements, bytes);
 }
 

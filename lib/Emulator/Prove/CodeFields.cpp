@@ -10,17 +10,18 @@ using machine::Description;
 
 static Result checkExponents(const isa::DmaUnpack &op,
                              const Description &machine) {
-  if (op.unit > 1 || op.stored)
-    return bad("unit {} and {} stored codes of exponents, expected 0 or 1, and "
+  if (op.unit > 2 || op.stored)
+    return bad("unit {} and {} stored codes of exponents, expected 0 to 2, and "
                "0",
                op.unit, op.stored);
   if (const int32_t least = op.zero - ((1 << op.mantissa) - 2);
       op.zero > 127 || least < -127)
     return bad("exponents of {} to {}, cells hold -127 to 127", least, op.zero);
-  if (op.unit == 1 && op.n4 > machine.pe.columns)
+  const uint64_t row = op.unit == 2 ? op.n3 : op.unit == 1 ? op.n4 : 0;
+  if (row > machine.pe.columns)
     return bad("rows of {} exponents are repeated, the queues hold {}, one for "
                "each column of the array",
-               op.n4, machine.pe.columns);
+               row, machine.pe.columns);
   return std::nullopt;
 }
 

@@ -132,14 +132,22 @@ std::string setFormat(CompilerArguments &arguments, llvm::StringRef text) {
     return "";
   numerics::BlockFormat format;
   std::string problem = parseInto(format, text);
-  arguments.compile.formats.activations = format;
+  arguments.compile.formats.activations = format.withoutRows();
   arguments.compile.formats.weights = format;
   return problem;
 }
 
-template <std::optional<numerics::BlockFormat> CompilerArguments::*member>
-std::string setOne(CompilerArguments &arguments, llvm::StringRef text) {
-  return parseInto((arguments.*member).emplace(), text);
+std::string setActivations(CompilerArguments &arguments, llvm::StringRef text) {
+  numerics::BlockFormat &format = arguments.activations.emplace();
+  std::string problem = parseInto(format, text);
+  return problem.empty() && format.rows != 1
+             ? "rows= is of weights, feature maps share exponents along one "
+               "axis: give it to --weights or --format"
+             : problem;
+}
+
+std::string setWeights(CompilerArguments &arguments, llvm::StringRef text) {
+  return parseInto(arguments.weights.emplace(), text);
 }
 
 std::string setScale(CompilerArguments &arguments, llvm::StringRef text) {
@@ -177,8 +185,8 @@ constexpr Setting settings[] = {
        return std::string(text.empty() ? "expected a name or a file" : "");
      }},
     {OPT_format, setFormat},
-    {OPT_activations, setOne<&CompilerArguments::activations>},
-    {OPT_weights, setOne<&CompilerArguments::weights>},
+    {OPT_activations, setActivations},
+    {OPT_weights, setWeights},
     {OPT_formats, setText<&CompilerArguments::formatsFile>},
     {OPT_residual, setListed<&CompileOptions::residual>},
     {OPT_epilogue, setListed<&CompileOptions::epilogue>},

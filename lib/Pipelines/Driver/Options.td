@@ -69,7 +69,8 @@ def no_host : Switch<"no-host">,
 
 defm format : Value<"format">, MetaVarName<"FORMAT|auto">,
   HelpText<"number format: bfp8 (default), bfp16, "
-           "w=8,block=16,range=7; auto: search for one">,
+           "w=8,block=16,range=7; auto: search for one; rows=R: R output "
+           "channels of weights share their exponents">,
   Group<format_group>;
 defm activations : Value<"activations">, MetaVarName<"FORMAT">,
   HelpText<"format of activations, if it differs">, Group<format_group>;

@@ -33,14 +33,22 @@ BlockIndex::BlockIndex(bfp::BlockType type, ArrayRef<int64_t> shape)
   perRow = (extent + length - 1) / length;
   int64_t outer =
       shape.empty() ? 1 : reference::elementCount(shape.take_front(axis));
-  blocks = whole ? 1 : outer * perRow * inner;
+  if (type.sharesRows()) {
+    (axis == 0 ? innerRows : outerRows) = type.getRows();
+    rest = reference::elementCount(shape.drop_front(2));
+  }
+  outer = (outer + outerRows - 1) / outerRows;
+  innerBlocks = (inner / rest + innerRows - 1) / innerRows * rest;
+  blocks = whole ? 1 : outer * perRow * innerBlocks;
 }
 
 int64_t BlockIndex::of(int64_t element) const {
   if (whole)
     return 0;
   int64_t row = element / inner / extent, at = element / inner % extent;
-  return (row * perRow + at / length) * inner + element % inner;
+  int64_t in = element % inner;
+  in = in / rest / innerRows * rest + in % rest;
+  return (row / outerRows * perRow + at / length) * innerBlocks + in;
 }
 
 namespace {

@@ -25,7 +25,10 @@ public:
 
 private:
   bool whole;
-  int64_t inner, extent, length, perRow, blocks;
+  int64_t inner, innerBlocks, extent, length, perRow, blocks;
+  /// Indices outside and inside of the block axis that share exponents, and
+  /// elements of one of those inside.
+  int64_t outerRows = 1, innerRows = 1, rest = 1;
 };
 
 /// A tensor as an operand of an operation.

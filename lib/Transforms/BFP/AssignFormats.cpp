@@ -4,6 +4,8 @@
 // are meant for. Input: products in `bfp`, epilogues fused or not. Output: the
 // same with two attributes each, which choose-formats consumes.
 
+#include "StoragePlan.h"
+
 #include "ashlar/Analysis/Module/NodeNames.h"
 #include "ashlar/Numerics/FormatTable.h"
 #include "ashlar/Transforms/BFP/Passes.h"
@@ -27,9 +29,24 @@ static llvm::Expected<numerics::FormatTable> readTable(llvm::StringRef text) {
   llvm::Expected<numerics::BlockFormat> format = numerics::parseFormat(text);
   if (!format)
     return format.takeError();
-  numerics::FormatTable table;
-  table.activations = table.weights = *format;
-  return table;
+  return numerics::FormatTable::uniform(*format);
+}
+
+/// True if the node asks for rows of weights to share exponents.
+static bool asksForRows(const numerics::NodeFormats &formats) {
+  return formats.weights && formats.weights->rows != 1;
+}
+
+/// Rows that a node asks for have to be those of constants; a format for all
+/// weights leaves factors alone that are computed at run time.
+static void refuseRows(ModuleOp module, llvm::StringRef node,
+                       const numerics::BlockFormat &format) {
+  module.emitError("format of the weights of '")
+      << node << "' is " << numerics::toString(format)
+      << ", but its second factor is no constant, or has more than two "
+         "dimensions: rows of output channels share exponents in constants "
+         "of convolutions and of matrix products with one matrix, leave "
+         "rows= out";
 }
 
 namespace {
@@ -45,7 +62,7 @@ protected:
       return signalPassFailure();
     }
     Builder builder(&getContext());
-    llvm::StringSet<> products;
+    llvm::StringSet<> products, constant;
     module.walk([&](Operation *op) {
       if (!isa<ConvOp, MatmulOp>(op))
         return;
@@ -54,15 +71,22 @@ protected:
                                         table->activationsOf(node))));
       op->setAttr(kWeightsAttr, builder.getStringAttr(numerics::toString(
                                     table->weightsOf(node))));
+      if (isWeightUse(op->getOpOperand(1)))
+        constant.insert(node);
       numOwn += table->nodes.contains(node);
       products.insert(node);
     });
-    for (const auto &[name, formats] : table->nodes)
+    for (const auto &[name, formats] : table->nodes) {
       if (!products.contains(name)) {
         module.emitError("expected formats for products, found '")
             << name << "', which is none";
         return signalPassFailure();
       }
+      if (asksForRows(formats) && !constant.contains(name)) {
+        refuseRows(module, name, *formats.weights);
+        return signalPassFailure();
+      }
+    }
     module->setAttr(kFormatAttr,
                     builder.getStringAttr(numerics::toString(*table)));
   }

@@ -4,6 +4,7 @@
 // its range lowered where an accumulator could overflow.
 
 #include "AccumulatorProof.h"
+#include "Shapes.h"
 #include "StoragePlan.h"
 
 #include "dialects/BFP/BFPOps.h"
@@ -22,12 +23,19 @@ static int blockRank(int block) {
   return block > 0 ? block : std::numeric_limits<int>::max() - 1 - block;
 }
 
+/// Rows as counts that compare: a quadrant has more than any count.
+static int rowsRank(int rows) {
+  return rows == BlockFormat::kQuadrant ? std::numeric_limits<int>::max()
+                                        : rows;
+}
+
 /// No factor that asked for `a` or for `b` reads less than it asked for.
 static BlockFormat widest(const BlockFormat &a, const BlockFormat &b) {
   BlockFormat format;
   format.mantissa = std::max(a.mantissa, b.mantissa);
   format.block = blockRank(a.block) < blockRank(b.block) ? a.block : b.block;
   format.range = std::max(a.range, b.range);
+  format.rows = rowsRank(a.rows) < rowsRank(b.rows) ? a.rows : b.rows;
   format.dropsSigns = a.dropsSigns || b.dropsSigns;
   return format;
 }
@@ -66,7 +74,7 @@ BlockFormat StoragePlan::askedBy(OpOperand &use) {
   Operation *op = use.getOwner();
   if (isa<ConvOp, MatmulOp>(op) && use.getOperandNumber() < 2) {
     ProductFormats asked = formats.lookup(op);
-    return isWeightUse(use) ? asked.weights : asked.activations;
+    return isWeightUse(use) ? asked.weights : asked.activations.withoutRows();
   }
   // What passes a value on requests what is asked of its result.
   return chosen[root(stored.lookup(op->getResult(0)))];
@@ -75,13 +83,19 @@ BlockFormat StoragePlan::askedBy(OpOperand &use) {
 BlockType StoragePlan::getStoredType(Value value) const {
   const BlockFormat &format = chosen[root(stored.lookup(value))];
   return BlockType::get(context, format.mantissa, format.block, format.range,
-                        storedAxis.lookup(value), format.isUnsigned);
+                        storedAxis.lookup(value), format.isUnsigned,
+                        format.rows);
 }
 
 BlockType StoragePlan::getRequiredType(OpOperand &use) const {
-  const BlockFormat &format = chosen[root(read.lookup(&use))];
+  BlockFormat format = chosen[root(read.lookup(&use))];
+  const int64_t axis = *getRequiredAxis(use);
+  if (isWeightUse(use)) {
+    const ArrayRef<int64_t> shape = shapeOf(use.get());
+    format = format.ofWeights(shape[1 - axis], shape[axis]);
+  }
   return BlockType::get(context, format.mantissa, format.block, format.range,
-                        *getRequiredAxis(use), format.isUnsigned);
+                        axis, format.isUnsigned, format.rows);
 }
 
 FailureOr<std::string> StoragePlan::proveRanges(func::FuncOp function,

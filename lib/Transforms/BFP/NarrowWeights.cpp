@@ -11,6 +11,7 @@
 
 #include "mlir/IR/BuiltinOps.h"
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/MathExtras.h"
 
 #include <bit>
 
@@ -41,28 +42,33 @@ private:
 };
 } // namespace
 
-/// Low bits of the mantissas of one channel that are 0 in all of them; none
-/// where blocks are so far apart that the array rounds some of them away, which
-/// fewer bits would do in another place.
-static int countSpareBits(ArrayRef<float> channel, int64_t rowLength,
-                          BlockType type, int most) {
+/// Low bits of the mantissas of channels that share exponents, \p length
+/// elements each, that are 0 in all of them; none where blocks are so far apart
+/// that the array rounds some of them away, which fewer bits would do in
+/// another place.
+static int countSpareBits(ArrayRef<float> channels, size_t length,
+                          int64_t rowLength, BlockType type, int most) {
   const auto width = static_cast<int>(type.getMantissa());
   const int64_t block =
       type.getBlock() > 0 ? static_cast<int64_t>(type.getBlock()) : rowLength;
-  std::vector<int16_t> mantissas(block);
+  std::vector<float> values;
+  std::vector<int16_t> mantissas;
   numerics::EncodeCounters counters;
   int low = numerics::kZeroBlock, high = numerics::kZeroBlock;
-  for (size_t row = 0; row < channel.size() && most > 0; row += rowLength)
+  for (size_t row = 0; row < length && most > 0; row += rowLength)
     for (int64_t first = 0; first < rowLength && most > 0; first += block) {
       const int64_t count = std::min(block, rowLength - first);
-      const int cell = numerics::encodeBlock(
-          channel.slice(row + first, count), width,
-          MutableArrayRef(mantissas).take_front(count), counters);
+      values.clear();
+      for (size_t at = row + first; at < channels.size(); at += length)
+        llvm::append_range(values, channels.slice(at, count));
+      mantissas.resize(values.size());
+      const int cell =
+          numerics::encodeBlock(ArrayRef(values), width, mantissas, counters);
       if (cell == numerics::kZeroBlock)
         continue;
       low = low == numerics::kZeroBlock ? cell : std::min(low, cell);
       high = std::max(high, cell);
-      for (int16_t mantissa : ArrayRef(mantissas).take_front(count))
+      for (int16_t mantissa : mantissas)
         if (mantissa != 0)
           most =
               std::min(most, std::countr_zero(static_cast<uint16_t>(mantissa)));
@@ -119,23 +125,25 @@ void NarrowWeights::narrow(EncodeOp op) {
   ChannelView view(shaped, isa<ConvOp>(*op->user_begin()));
   const ChannelReader reader(elements, view);
   int spare = static_cast<int>(type.getMantissa()) - kLeastMantissa;
-  for (int64_t first = 0; first < view.size() && spare > 0;
-       first += ChannelView::kGroup) {
-    const int64_t count = std::min(ChannelView::kGroup, view.size() - first);
+  const int64_t rows = type.getRows();
+  const int64_t step = llvm::alignTo(ChannelView::kGroup, rows);
+  for (int64_t first = 0; first < view.size() && spare > 0; first += step) {
+    const int64_t count = std::min(step, view.size() - first);
     const std::vector<float> group = reader.read(first, count);
     if (group.empty())
       return;
     const size_t length = group.size() / count;
-    for (int64_t i = 0; i < count && spare > 0; ++i)
-      spare = countSpareBits(ArrayRef(group).slice(i * length, length),
-                             view.getRowLength(), type, spare);
+    for (int64_t i = 0; i < count && spare > 0; i += rows)
+      spare = countSpareBits(
+          ArrayRef(group).slice(i * length, std::min(rows, count - i) * length),
+          length, view.getRowLength(), type, spare);
   }
   if (spare == 0)
     return;
   ++numNarrowed;
-  auto narrower =
-      BlockType::get(&getContext(), type.getMantissa() - spare, type.getBlock(),
-                     type.getRange(), type.getAxis(), /*isUnsigned=*/false);
+  auto narrower = BlockType::get(
+      &getContext(), type.getMantissa() - spare, type.getBlock(),
+      type.getRange(), type.getAxis(), /*isUnsigned=*/false, type.getRows());
   op.getOutput().setType(
       cast<RankedTensorType>(op.getOutput().getType()).clone(narrower));
 }

@@ -95,13 +95,19 @@ static void eraseIfUnused(Value value) {
     value.getDefiningOp()->erase();
 }
 
-/// A factor per channel, 1 where weights are exact or scaling costs range.
-static std::vector<float>
-chooseFactors(const ChannelView &view, ArrayRef<float> values, BlockType type) {
+/// What decides how weights round.
+static numerics::BlockFormat formatOf(BlockType type) {
   numerics::BlockFormat format;
   format.mantissa = static_cast<int>(type.getMantissa());
   format.block = static_cast<int>(type.getBlock());
   format.range = static_cast<int>(type.getRange());
+  return format;
+}
+
+/// A factor per channel, 1 where weights are exact or scaling costs range.
+static std::vector<float>
+chooseFactors(const ChannelView &view, ArrayRef<float> values, BlockType type) {
+  const numerics::BlockFormat format = formatOf(type);
   std::vector<float> factors;
   for (int64_t first = 0; first < view.size(); first += ChannelView::kGroup) {
     int64_t count = std::min(ChannelView::kGroup, view.size() - first);
@@ -114,6 +120,65 @@ chooseFactors(const ChannelView &view, ArrayRef<float> values, BlockType type) {
               .chooseFactor());
   }
   return factors;
+}
+
+/// The powers of two by which channels that share exponents are multiplied at
+/// most: inverses are normal numbers next to any scale that keepRange allows.
+static constexpr int kMostOctaves = 32;
+
+/// Powers of two that bring the largest of channels of \p length weights each
+/// into one octave.
+static std::vector<float> alignChannels(ArrayRef<float> group, size_t length) {
+  std::vector<float> tops(group.size() / length);
+  for (auto [i, top] : llvm::enumerate(tops))
+    for (float value : group.slice(i * length, length))
+      top = std::max(top, std::fabs(value));
+  const float most = *llvm::max_element(tops);
+  std::vector<float> factors;
+  for (float top : tops)
+    factors.push_back(
+        top >= 0x1p-64f && most <= 0x1p64f
+            ? std::ldexp(1.0f, std::min(std::ilogb(most) - std::ilogb(top),
+                                        kMostOctaves))
+            : 1);
+  return factors;
+}
+
+/// Factors of channels that share exponents: powers of two that bring their
+/// largest weights into one octave, so that the elements of a block lose no
+/// bits to those of another channel, times factors that raise none of the
+/// exponents.
+static std::vector<float> chooseSharedFactors(const ChannelView &view,
+                                              ArrayRef<float> values,
+                                              BlockType type) {
+  const numerics::BlockFormat format = formatOf(type);
+  const int64_t rows = type.getRows();
+  std::vector<float> all;
+  for (int64_t first = 0; first < view.size(); first += rows) {
+    const int64_t count = std::min(rows, view.size() - first);
+    std::vector<float> group = view.gather(values, first, count);
+    const size_t length = group.size() / count;
+    const std::vector<float> powers = alignChannels(group, length);
+    std::vector<float> tops;
+    auto channel = [&](int64_t i) {
+      return llvm::MutableArrayRef(group).slice(i * length, length);
+    };
+    for (int64_t i = 0; i < count; ++i) {
+      for (float &value : channel(i))
+        value *= powers[i];
+      const std::vector<float> own =
+          numerics::blockTops(channel(i), view.getRowLength(), format);
+      tops.resize(own.size());
+      for (auto [top, most] : llvm::zip_equal(tops, own))
+        top = std::max(top, most);
+    }
+    for (int64_t i = 0; i < count; ++i)
+      all.push_back(powers[i] * numerics::ChannelRounding(channel(i),
+                                                          view.getRowLength(),
+                                                          format, tops)
+                                    .chooseFactor());
+  }
+  return all;
 }
 
 /// Channels whose scale has no headroom keep their weights.
@@ -141,7 +206,9 @@ void ScaleChannels::scaleWeights(EncodeOp op) {
     return;
   auto shaped = cast<RankedTensorType>(op.getInput().getType());
   ChannelView view(shaped, isa<ConvOp>(products.front()));
-  std::vector<float> factors = chooseFactors(view, values.get(), type);
+  std::vector<float> factors =
+      type.sharesRows() ? chooseSharedFactors(view, values.get(), type)
+                        : chooseFactors(view, values.get(), type);
   for (Operation *product : products)
     if (Value scale = scaleOf(product)) {
       std::vector<float> old = readConstant(scale);

@@ -241,8 +241,9 @@ bool StoragePlan::canStoreEncoded(Operation *op, int64_t axis,
   // is stored, measured and encoded for those who read blocks.
   if (format.block == numerics::BlockFormat::kTensor)
     return false;
-  BlockType type = BlockType::get(context, format.mantissa, format.block,
-                                  format.range, axis, format.isUnsigned);
+  BlockType type =
+      BlockType::get(context, format.mantissa, format.block, format.range, axis,
+                     format.isUnsigned, format.rows);
   if (isElementwise(op))
     return true;
   return llvm::TypeSwitch<Operation *, bool>(op)

@@ -13,8 +13,41 @@ func.func private @block_unsigned(tensor<4x!bfp.block<mantissa = 10, block = 16,
 
 // -----
 
-// expected-error@+1 {{expected 'unsigned'}}
+// expected-error@+1 {{expected 'unsigned' or 'rows'}}
 func.func private @block_keyword(tensor<4x!bfp.block<mantissa = 8, block = 16, range = 7, axis = 0, signed>>)
+
+// -----
+
+// expected-error@+1 {{expected at least 2 rows, found 1}}
+func.func private @block_rows_one(tensor<4x4x!bfp.block<mantissa = 8, block = 16, range = 7, axis = 0, rows = 1>>)
+
+// -----
+
+// expected-error@+1 {{expected at least 2 rows, found 0}}
+func.func private @block_rows_zero(tensor<4x4x!bfp.block<mantissa = 8, block = 16, range = 7, axis = 0, rows = 0>>)
+
+// -----
+
+// expected-error@+1 {{expected rows that share exponents only of weights with signs, with a block axis of 0 or 1 and blocks that are not the whole tensor, found 4 rows}}
+func.func private @block_rows_unsigned(tensor<4x4x!bfp.block<mantissa = 8, block = 16, range = 7, axis = 0, unsigned, rows = 4>>)
+
+// -----
+
+// expected-error@+1 {{expected rows that share exponents only of weights with signs, with a block axis of 0 or 1 and blocks that are not the whole tensor, found 4 rows}}
+func.func private @block_rows_tensor(tensor<4x4x!bfp.block<mantissa = 8, block = tensor, range = 7, axis = 0, rows = 4>>)
+
+// -----
+
+// expected-error@+1 {{expected rows that share exponents only of weights with signs, with a block axis of 0 or 1 and blocks that are not the whole tensor, found 4 rows}}
+func.func private @block_rows_axis(tensor<4x4x4x!bfp.block<mantissa = 8, block = 16, range = 7, axis = 2, rows = 4>>)
+
+// -----
+
+func.func @encode_c3(%x: tensor<4x4xf32>) {
+  // expected-error@+1 {{expected rows that share exponents only of weights, found '!bfp.block<mantissa = 8, block = 16, range = 7, axis = 0, rows = 4>'}}
+  %0 = bfp.encode %x : tensor<4x4xf32> -> tensor<4x4x!bfp.block<mantissa = 8, block = 16, range = 7, axis = 0, rows = 4>>
+  return
+}
 
 // -----
 

@@ -10,11 +10,13 @@
 // CHECK-SAME: !bfp.block<mantissa = 3, block = axis, range = 0, axis = 1>
 // CHECK-SAME: !bfp.block<mantissa = 9, block = tensor, range = 1, axis = 1>
 // CHECK-SAME: !bfp.block<mantissa = 9, block = 16, range = 7, axis = 1, unsigned>
+// CHECK-SAME: !bfp.block<mantissa = 8, block = axis, range = 7, axis = 0, rows = 4096>
 func.func private @types(
     tensor<4x3x!bfp.block<mantissa = 16, block = 64, range = 15, axis = 0>>,
     tensor<4x3x!bfp.block<mantissa = 3, block = axis, range = 0, axis = 1>>,
     tensor<4x3x!bfp.block<mantissa = 9, block = tensor, range = 1, axis = 1>>,
-    tensor<4x3x!bfp.block<mantissa = 9, block = 16, range = 7, axis = 1, unsigned>>)
+    tensor<4x3x!bfp.block<mantissa = 9, block = 16, range = 7, axis = 1, unsigned>>,
+    tensor<4x3x!bfp.block<mantissa = 8, block = axis, range = 7, axis = 0, rows = 4096>>)
 
 // CHECK-LABEL: func @conversions
 func.func @conversions(%x: tensor<1x3x8x8xf32>, %w: tensor<4x3x1x1xf16>) -> tensor<1x3x8x8xf32> {

@@ -165,9 +165,10 @@ class Program:
         bits = {"dense": codes * f["mantissa"],
                 "bitmap": codes // max(f["unit"], 1) + f["stored"] * f["mantissa"],
                 "runs": f["stored"] * (f["mantissa"] + f["unit"]),
-                # With unit 1 the queue repeats rows of dimension 3.
-                "exponents": codes // (f["n3"] if f["unit"] else 1) * f["mantissa"],
+                "exponents": codes * f["mantissa"],
                 }[f["form"]]
+        if f["form"] == "exponents":  # dimensions that the queue repeats
+            bits //= math.prod(f[f"n{i}"] for i in [(), (3,), (2, 4)][f["unit"]])
         if bits:  # weights may all be zero
             self.add("dram.read", self.bursts(f["srcBase"], [(math.ceil(bits / 8), 1)], 1))
         self.side(f, "dst", "xm" if f["form"] == "exponents" else "sb", "write")

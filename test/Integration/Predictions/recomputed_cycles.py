@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Cycles of programs, recomputed from their text by the formulas of docs/Machine.md.
 
-usage: recomputed_cycles.py [--machine=a1-ideal] MODEL...
+usage: recomputed_cycles.py [--machine=a1-ideal] [--format=bfp8] MODEL...
 
 Reads the disassembly of a compiled program and the parameters in the report of its run,
 and adds up what the copies (dma.copy, dma.fill, dma.unpack), drains (act.drain) and maps,
@@ -112,8 +112,8 @@ def copy_cycles(machine, name, fields):
     if name == "dma.unpack":
         width, stored = fields.number("mantissa"), fields.number("stored")
         unit, form = fields.number("unit"), fields.get("form", "dense")
-        if form == "exponents":  # with unit 1 dimension 3 repeats rows
-            stored = elements // (counts[3] if unit else 1)
+        if form == "exponents":  # dimensions that the queue repeats
+            stored = elements // math.prod(counts[i] for i in [(), (3,), (2, 4)][unit])
         bits = {"dense": elements * width, "runs": stored * (width + unit),
                 "bitmap": elements // max(unit, 1) + stored * width,
                 "exponents": stored * width}[form]
@@ -237,10 +237,10 @@ def cycles_of(machine, name, fields):
     return fields.get("queue", "dma0") if name.startswith("dma.") else name.split(".")[0], None
 
 
-def check(folder, model, machine):
+def check(folder, model, machine, text_format):
     binary, report, text = (os.path.join(folder, name) for name in ("a.ash", "r.json", "a.asm"))
     common.run_tool("ashlarc", common.model_path(model), "-o", binary, "--machine=" + machine,
-                    "--sparse=off")
+                    "--sparse=off", "--format=" + text_format)
     common.run_tool("ashlar-run", binary, "--random-inputs=1", "--report=" + report)
     common.run_tool("ashlar-dis", binary, "-o", text)
     with open(report, encoding="utf-8") as file:
@@ -275,6 +275,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("models", nargs="+")
     parser.add_argument("--machine", default="a1-ideal")
+    parser.add_argument("--format", default="bfp8")
     options = parser.parse_args()
     failed = 0
     with tempfile.TemporaryDirectory() as folder:
@@ -285,7 +286,7 @@ def main():
             with open(machine, "w", encoding="utf-8") as file:
                 file.write(f"base: {options.machine}\nsb: {{banks: 0}}\n")
         for model in options.models:
-            failed += check(folder, model, machine)
+            failed += check(folder, model, machine, options.format)
     return int(failed > 0)
 
 

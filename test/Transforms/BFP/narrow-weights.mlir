@@ -48,3 +48,19 @@ func.func @apart(%x: !x) -> tensor<2x1xf32> {
   %2 = bfp.matmul %x, %1 : (!x, !w) -> tensor<2x1xf32>
   return %2 : tensor<2x1xf32>
 }
+
+// -----
+
+!x = tensor<2x4x!bfp.block<mantissa = 8, block = 16, range = 7, axis = 1>>
+!w = tensor<4x3x!bfp.block<mantissa = 8, block = 16, range = 7, axis = 0, rows = 2>>
+
+// Channels that share exponents count together: each of the first two would fit 3
+// bits with an exponent of its own, both together take 7.
+// CHECK-LABEL: func @rows
+// CHECK: -> tensor<4x3x!bfp.block<mantissa = 7, block = 16, range = 7, axis = 0, rows = 2>>
+func.func @rows(%x: !x) -> tensor<2x3xf32> {
+  %0 = nn.constant dense<[[32.0, 1.0, 1.0], [32.0, 1.0, 1.0], [-32.0, -1.0, 1.0], [0.0, 1.0, 1.0]]> : tensor<4x3xf32>
+  %1 = bfp.encode %0 weights : tensor<4x3xf32> -> !w
+  %2 = bfp.matmul %x, %1 : (!x, !w) -> tensor<2x3xf32>
+  return %2 : tensor<2x3xf32>
+}

@@ -93,3 +93,22 @@ func.func @half(%x: !x) -> tensor<2x1xf16> {
   %2 = bfp.matmul %x, %1 : (!x, !w) -> tensor<2x1xf16>
   return %2 : tensor<2x1xf16>
 }
+
+// -----
+
+!x = tensor<2x4x!bfp.block<mantissa = 8, block = 16, range = 7, axis = 1>>
+!w = tensor<4x5x!bfp.block<mantissa = 8, block = 16, range = 7, axis = 0, rows = 2>>
+
+// Channels that share exponents get powers of two that bring their largest
+// weights into one octave, times factors that stay in it: 8 * 1.37 for the
+// second. A channel of zeros stays.
+// CHECK-LABEL: func @rows
+func.func @rows(%x: !x) -> tensor<2x5xf32> {
+  // CHECK: nn.constant dense<{{\[\[0.9[0-9]*}}, 0.984375{{.*}}, 3.000000e+00, 0.000000e+00, 0.126953125]
+  // CHECK: %[[S:.*]] = nn.constant dense<[1.000000e+00, 0.0914285{{[0-9]*}}, 1.000000e+00, 1.000000e+00, 0.984615{{[0-9]*}}]>
+  // CHECK: scale(%[[S]])
+  %0 = nn.constant dense<[[0.96, 0.09, 3.0, 0.0, 0.125], [0.71, 0.01, 1.0, 0.0, 0.1], [0.43, 0.02, 1.0, 0.0, 0.1], [-0.86, -0.06, 1.0, 0.0, 0.1]]> : tensor<4x5xf32>
+  %1 = bfp.encode %0 weights : tensor<4x5xf32> -> !w
+  %2 = bfp.matmul %x, %1 : (!x, !w) -> tensor<2x5xf32>
+  return %2 : tensor<2x5xf32>
+}

@@ -18,8 +18,9 @@ class Geometry : public ::testing::Test {
 protected:
   Geometry() { context.loadDialect<BFPDialect>(); }
 
-  BlockType make(int64_t block, int64_t axis) {
-    return BlockType::get(&context, 8, block, 7, axis, /*isUnsigned=*/false);
+  BlockType make(int64_t block, int64_t axis, unsigned rows = 1) {
+    return BlockType::get(&context, 8, block, 7, axis, /*isUnsigned=*/false,
+                          rows);
   }
 
   mlir::MLIRContext context;
@@ -42,13 +43,28 @@ TEST_F(Geometry, ExponentShape) {
             (SmallVector<int64_t>{1, 33, 4}));
   EXPECT_EQ(getExponentShape(make(BlockType::kWholeTensor, 0), {2, 33, 4}),
             (SmallVector<int64_t>{1, 1, 1}));
+  EXPECT_EQ(getExponentShape(make(16, 1, 4), {10, 33, 3, 3}),
+            (SmallVector<int64_t>{3, 3, 3, 3}));
+  EXPECT_EQ(getExponentShape(make(16, 0, 4), {33, 8}),
+            (SmallVector<int64_t>{3, 2}));
+}
+
+TEST_F(Geometry, RowsArePartOfTheFormat) {
+  EXPECT_EQ(make(16, 1, 4).getRowAxis(), 0);
+  EXPECT_EQ(make(16, 0, 4).getRowAxis(), 1);
+  EXPECT_TRUE(make(16, 1, 4).sharesRows());
+  EXPECT_FALSE(make(16, 1).sharesRows());
+  EXPECT_FALSE(make(16, 1).sameFormat(make(16, 1, 4)));
+  EXPECT_EQ(make(16, 1, 4).withAxis(0), make(16, 0, 4));
+  EXPECT_FALSE(make(16, 1, 4).fitsShape({16}));
 }
 
 TEST_F(Geometry, Bytes) {
   EXPECT_EQ(make(16, 0).getMantissaBytes(), 1u);
-  EXPECT_EQ(BlockType::get(&context, 9, 16, 7, 0, false).getMantissaBytes(),
+  EXPECT_EQ(BlockType::get(&context, 9, 16, 7, 0, false, 1).getMantissaBytes(),
             2u);
-  EXPECT_EQ(BlockType::get(&context, 9, 16, 7, 0, true).getMantissaBytes(), 1u);
+  EXPECT_EQ(BlockType::get(&context, 9, 16, 7, 0, true, 1).getMantissaBytes(),
+            1u);
   EXPECT_EQ(make(16, 0).getExponentOffset(), 6);
 }
 

@@ -6,6 +6,7 @@
 #include "lib/Conversion/NPUToISA/ChunkPacker.h"
 #include "../Emulator/NaiveMachine.h"
 #include "TestSupport.h"
+#include "ashlar/Isa/Operands.h"
 #include "dialects/BFP/BFPDialect.h"
 #include "dialects/NN/NNDialect.h"
 #include "dialects/NPU/NPUDialect.h"
@@ -30,6 +31,7 @@ struct Case {
   int mantissa = 8;
   std::string block = "16";
   int64_t outputs = 1, channels = 1, kernel = 1, groups = 1, part = 0;
+  int64_t rows = 1;
   bool moves = false;
   WeightForm form = WeightForm::Auto;
 };
@@ -53,6 +55,9 @@ std::string moduleText(const Case &c, Random &random) {
   std::string type = fmt::format("!bfp.block<mantissa = {}, block = {}, range "
                                  "= 7, axis = 1>",
                                  c.mantissa, c.block);
+  std::string weights = type;
+  if (c.rows > 1)
+    weights.insert(weights.size() - 1, fmt::format(", rows = {}", c.rows));
   int64_t depth = c.channels / c.groups;
   std::string shape =
       fmt::format("{}x{}x{}x{}", c.outputs, depth, c.kernel, c.kernel);
@@ -69,7 +74,7 @@ std::string moduleText(const Case &c, Random &random) {
       "({0}, tensor<{2}x{3}>) -> {5}\n"
       "  return\n}}\n",
       x, randomConstant(random, c.outputs * depth * c.kernel * c.kernel), shape,
-      type, c.groups, y);
+      weights, c.groups, y);
 }
 
 class ChunkPackerTest : public ::testing::Test {
@@ -189,6 +194,76 @@ TEST_F(ChunkPackerTest, GroupsAreBlockDiagonal) {
                              c.channels / c.groups));
     ASSERT_NO_FATAL_FAILURE(check(c, seed));
   }
+}
+
+TEST_F(ChunkPackerTest, ChannelsShareExponents) {
+  machine.dram.burstBytes = 8; // Few bits save bursts of single tiles.
+  for (uint64_t seed = 0; seed < 120; ++seed) {
+    Random random(seed);
+    Case c;
+    c.mantissa = static_cast<int>(random.between(3, 16));
+    c.block = random.pick<const char *>({"8", "16", "32", "64", "axis"});
+    c.rows = random.pick<int64_t>({2, 3, 4, 5, 7, 8, 40});
+    c.groups = random.chance(40) ? random.between(2, 8) : 1;
+    c.outputs = c.groups * random.between(1, 9);
+    c.channels = c.groups * random.between(1, c.groups > 1 ? 12 : 90);
+    c.kernel = random.pick<int64_t>({1, 1, 2});
+    c.part = c.channels <= 8 ? 8 * random.between(0, 1) : 0;
+    c.moves = random.chance(30);
+    c.form = random.pick<WeightForm>(
+        {WeightForm::Dense, WeightForm::Exponents, WeightForm::AutoExponents});
+    SCOPED_TRACE(fmt::format(
+        "seed {}: {} bits, block {}, rows {}, {} x {} in {}"
+        " groups",
+        seed, c.mantissa, c.block, c.rows, c.outputs, c.channels, c.groups));
+    ASSERT_NO_FATAL_FAILURE(check(c, seed));
+  }
+}
+
+TEST_F(ChunkPackerTest, StoresOneCellForEachTile) {
+  // 8 outputs in columns of four; tiles of two outputs by a block of 16 in
+  // 32 channels. Rows of XM come twice from one cell, and so do columns.
+  Case c;
+  c.block = "16";
+  c.rows = 2;
+  c.outputs = 8;
+  c.channels = 32;
+  c.form = WeightForm::Dense;
+  ASSERT_NO_FATAL_FAILURE(check(c, 1));
+  EXPECT_EQ(builder->storage.begin()->second.exponents, (8 / 2) * (32 / 16));
+  uint64_t cells = 0;
+  for (const Entry &entry : builder->entries)
+    if (auto *copy = std::get_if<isa::DmaCopy>(&entry.instruction);
+        copy && copy->dstMem == isa::Memory::Xm)
+      cells += uint64_t(copy->n0) * copy->n1 * copy->n2 * copy->n3 * copy->n4;
+  EXPECT_EQ(cells, 4u * 32 / machine.xmGroup) << "of the second chunk";
+}
+
+TEST_F(ChunkPackerTest, StreamsRepeatExponentsOverColumns) {
+  // Nine taps of two tiles each in one stream.
+  machine.dram.burstBytes = 8;
+  Case c;
+  c.block = "8";
+  c.rows = 2;
+  c.outputs = 4;
+  c.channels = 8;
+  c.kernel = 3;
+  c.form = WeightForm::Exponents;
+  ASSERT_NO_FATAL_FAILURE(check(c, 1));
+  uint64_t streams = 0;
+  for (const Entry &entry : builder->entries)
+    if (auto *unpack = std::get_if<isa::DmaUnpack>(&entry.instruction);
+        unpack && unpack->form == isa::CodeForm::Exponents) {
+      ++streams;
+      EXPECT_EQ(uint32_t(unpack->unit), 2u);
+      EXPECT_EQ(uint32_t(unpack->n2), 8 / machine.xmGroup);
+      EXPECT_EQ(uint32_t(unpack->n3), 2u);
+      EXPECT_EQ(uint32_t(unpack->n4), 2u);
+      const numerics::CodeStream codes = operandSrc(*unpack).stream();
+      EXPECT_EQ(codes.count, 9u * 2);
+      EXPECT_EQ(codes.decoded(), 9u * 2);
+    }
+  EXPECT_EQ(streams, 1u);
 }
 
 TEST_F(ChunkPackerTest, LeavesZerosOut) {

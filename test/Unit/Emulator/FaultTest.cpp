@@ -85,12 +85,12 @@ TEST(Fault, Unpack) {
       "are no multiples");
   expectFault("dma.unpack mantissa=6 form=exponents", FaultKind::BadField, 0,
               "codes of 6 bits in elements of 1 bytes, expected 1 to 5");
-  expectFault("dma.unpack mantissa=5 form=exponents unit=2",
+  expectFault("dma.unpack mantissa=5 form=exponents unit=3",
               FaultKind::BadField, 0,
-              "unit 2 and 0 stored codes of exponents, expected 0 or 1, and 0");
+              "unit 3 and 0 stored codes of exponents, expected 0 to 2, and 0");
   expectFault("dma.unpack mantissa=5 form=exponents stored=1",
               FaultKind::BadField, 0,
-              "unit 0 and 1 stored codes of exponents, expected 0 or 1, and 0");
+              "unit 0 and 1 stored codes of exponents, expected 0 to 2, and 0");
   expectFault("dma.unpack mantissa=5 form=exponents zero=-98",
               FaultKind::BadField, 0,
               "exponents of -128 to -98, cells hold -127 to 127");

@@ -74,13 +74,19 @@ std::vector<int64_t> NaiveMachine::codesOf(const isa::DmaUnpack &op) const {
       codes[at++] = code();
     }
   if (op.form == isa::CodeForm::Exponents) {
-    const uint64_t rows = op.unit ? op.n3 : 1, row = op.unit ? op.n4 : count;
+    const uint64_t rows = op.unit == 2 ? op.n2 : op.unit == 1 ? op.n3 : 1;
+    const uint64_t share = op.unit == 2 ? op.n4 : 1;
+    const uint64_t row = op.unit == 2   ? op.n3 * op.n4
+                         : op.unit == 1 ? op.n4
+                                        : count;
     for (uint64_t first = 0; first < count; first += rows * row)
-      for (uint64_t i = 0; i < row; ++i) {
+      for (uint64_t i = 0; i < row; i += share) {
         const auto below = static_cast<int64_t>(take(op.mantissa));
         const int64_t zeros = (int64_t(1) << op.mantissa) - 1;
         for (uint64_t r = 0; r < rows; ++r)
-          codes[first + r * row + i] = below == zeros ? -128 : op.zero - below;
+          for (uint64_t s = 0; s < share; ++s)
+            codes[first + r * row + i + s] =
+                below == zeros ? -128 : op.zero - below;
       }
   }
   return codes;

@@ -46,7 +46,8 @@ Instruction Generator::unpack() {
   if (chance(20)) {
     op.form = isa::CodeForm::Exponents;
     op.mantissa = static_cast<uint32_t>(between(1, 5));
-    op.unit = static_cast<uint32_t>(op.n4 <= 8 && chance(50));
+    op.unit =
+        op.n4 <= 8 && chance(50) ? 1 : static_cast<uint32_t>(2 * chance(30));
     op.stored = 0;
     op.zero = static_cast<int32_t>(between(-90, 127));
     op.dstBase %= 1024;

@@ -55,6 +55,9 @@ TEST(FormatTable, errorsNameFileAndKey) {
       {R"({"nodes":[]})", "t.json: 'nodes' is not an object"},
       {R"({"nodes":{"x":"bfp8"}})", "t.json: 'nodes': 'x' is not an object"},
       {R"({"nodes":{"x":{"bias":"bfp8"}}})", "'x': 'bias' is not a known key"},
+      {R"({"activations":"rows=4"})",
+       "t.json: 'activations': rows= is of weights, feature maps share "
+       "exponents along one axis: leave it out"},
   };
   for (auto [text, expected] : cases) {
     auto table = parseFormatTable(text, "t.json");

@@ -20,6 +20,51 @@ TEST(Format, parsesEveryLegalSetAndPrintsItBack) {
       }
 }
 
+TEST(Format, rowsOfWeights) {
+  for (int rows :
+       {1, 2, 3, 17, BlockFormat::kMostRows, BlockFormat::kQuadrant}) {
+    BlockFormat format;
+    format.rows = rows;
+    auto parsed = parseFormat(toString(format));
+    ASSERT_TRUE(static_cast<bool>(parsed)) << toString(format);
+    EXPECT_EQ(*parsed, format);
+    EXPECT_EQ(parsed->withoutRows(), BlockFormat());
+  }
+  EXPECT_EQ(toString(BlockFormat{}), "w=8,block=16,range=7");
+  auto refused = [](const char *text, const char *message) {
+    auto parsed = parseFormat(text);
+    ASSERT_FALSE(static_cast<bool>(parsed)) << text;
+    EXPECT_EQ(llvm::toString(parsed.takeError()), message);
+  };
+  refused("rows=0", "rows is 0, expected 1 to 4096 or quadrant");
+  refused("rows=-4", "value of 'rows' is '-4', expected a number");
+  refused("rows=5000", "rows is 5000, expected 1 to 4096 or quadrant");
+  refused("rows=half", "value of 'rows' is 'half', expected a number");
+  refused("rows=2,block=tensor",
+          "rows of weights share exponents with block=tensor, which has one "
+          "exponent for all rows: leave one of them out");
+}
+
+TEST(Format, rowsEndWithTheChannelsAndQuadrantsHalveBothAxes) {
+  BlockFormat format;
+  format.rows = 16;
+  EXPECT_EQ(format.ofWeights(64, 32).rows, 16);
+  EXPECT_EQ(format.ofWeights(10, 32).rows, 10);
+  EXPECT_EQ(format.ofWeights(1, 32).rows, 1);
+  format.rows = BlockFormat::kQuadrant;
+  auto quadrant = [&](int64_t outputs, int64_t length, int rows, int block) {
+    const BlockFormat own = format.ofWeights(outputs, length);
+    EXPECT_EQ(own.rows, rows) << outputs;
+    EXPECT_EQ(own.block, block) << length;
+  };
+  quadrant(64, 64, 32, 32);
+  quadrant(7, 16, 4, 8);
+  quadrant(1, 17, 1, 16);
+  quadrant(2, 3, 1, 8);
+  quadrant(128, 128, 64, 64);
+  quadrant(100000, 1000, BlockFormat::kMostRows, 64);
+}
+
 TEST(Format, shorthands) {
   auto check = [](const char *text, BlockFormat expected) {
     auto parsed = parseFormat(text);

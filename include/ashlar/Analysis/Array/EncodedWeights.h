@@ -63,6 +63,9 @@ private:
   void encodeFilters(const float *values, int64_t begin, int64_t end);
   /// Encodes columns [begin, end) of a matrix [channels, outputs].
   void encodeColumns(const float *values, int64_t begin, int64_t end);
+  /// Encodes outputs [begin, end), which share the exponents of their blocks,
+  /// of either form.
+  void encodeRows(const float *values, bool isConv, int64_t begin, int64_t end);
   /// Makes cells relative to the scale exponent of their output.
   void alignOutput(int64_t output);
 

@@ -166,6 +166,11 @@ def ScaleChannels : Pass<"ashlar-bfp-scale-channels", "::mlir::ModuleOp"> {
     half of the square of their sum, because data after a relu have a nonzero
     mean. Weights that several products share have one factor for all of them.
 
+    Channels that share exponents (rows of the format) are first multiplied by
+    powers of two that bring their largest weights into one octave, so that none
+    loses bits to another one; then each takes the best of the factors that
+    raise no exponent of the blocks that it shares.
+
     Runs on encodes of weights whose formats are chosen. These weights stay
     unchanged:
 

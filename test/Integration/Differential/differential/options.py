@@ -4,6 +4,7 @@
 import math
 
 BLOCKS = [8, 16, 32, 64, "axis", "tensor"]
+ROWS = [2, 3, 4, 5, 8, 16, 64, "quadrant"]
 ENGINES = [
     ("sparse", ["off", "tile", "scatter", "auto"]), ("fold-w", ["off", "stride", "lane", "both"]),
     ("pci-policy", ["cycles", "source"]), ("classify", ["cost", "majority", "threshold"]),
@@ -25,11 +26,14 @@ def pick(rng, items):
     return items[int(rng.integers(len(items)))]
 
 
-def any_format(rng):
-    width = pick(rng, [3, 4, 5, 6, 7, 8, 8, 9, 10, 12, 14, 15, 16, 16])
-    text = f"w={width},block={pick(rng, BLOCKS)},range={pick(rng, [0, 1, 3, 7, 7, 15])}"
+def any_format(rng, weights=True):
+    """A format, of which `weights` may have output channels that share exponents."""
+    width, block = pick(rng, [3, 4, 5, 6, 7, 8, 8, 9, 10, 12, 14, 15, 16, 16]), pick(rng, BLOCKS)
+    text = f"w={width},block={block},range={pick(rng, [0, 1, 3, 7, 7, 15])}"
     if width <= 8 and rng.random() < 0.4:
         text += ",unsigned=auto"
+    if weights and block != "tensor" and rng.random() < 0.4:
+        text += f",rows={pick(rng, ROWS)}"
     return text, width
 
 
@@ -40,13 +44,15 @@ def numbers(rng, calibration):
     kind = rng.random()
     if kind < 0.55:
         arguments, width = ["--format=bfp16"], 16
+        if rng.random() < 0.2:
+            arguments = [f"--format=bfp16,rows={pick(rng, ROWS)}"]
     elif kind < 0.75:
         arguments, width = [], 8
     elif kind < 0.9:
         text, width = any_format(rng)
         arguments = ["--format=" + text]
     else:
-        a, b = any_format(rng), any_format(rng)
+        a, b = any_format(rng, weights=False), any_format(rng)
         arguments, width = ["--activations=" + a[0], "--weights=" + b[0]], min(a[1], b[1])
     step = math.ldexp(1, 1 - width)
     if rng.random() < 0.15:

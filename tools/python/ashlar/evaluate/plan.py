@@ -48,7 +48,7 @@ def split_formats(text: str) -> list[str]:
     w=8,block=16,range=7,bfp16."""
     formats: list[str] = []
     for word in text.split(","):
-        inside = word.startswith(("block=", "range=")) or (
+        inside = word.startswith(("block=", "range=", "unsigned=", "rows=")) or (
             word.startswith("w=") and formats and formats[-1].startswith(("block=", "range="))
             and "w=" not in formats[-1])
         if inside and formats and "=" in formats[-1]:
