@@ -353,9 +353,7 @@ static void resetMemories(LoadedProgram::Impl &impl,
   if (impl.zeroMemory)
     memory.clearOnChip();
   memory.clearScales();
-  impl.engine.tables.assign(impl.program.machine.sparse.tileTables,
-                            TileTable(impl.program.machine.sparse.tcus));
-  impl.engine.cutTables.assign(impl.program.machine.sparse.tileTables, false);
+  impl.engine.clearTables();
   impl.engine.kept.assign(impl.program.machine.sparse.fmuSets, {});
   impl.engine.nonZeros.assign(impl.program.machine.sparse.countEntries, 0);
   impl.engine.measured.clear();
