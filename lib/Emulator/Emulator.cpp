@@ -6,6 +6,7 @@
 #include "Cache/ProofCache.h"
 #include "Impl.h"
 #include "Parallel/ListRun.h"
+#include "Prove/Cluster/KnownStreams.h"
 #include "Prove/LastReads.h"
 #include "Prove/SettledCopies.h"
 #include "Step.h"
@@ -166,7 +167,11 @@ static std::optional<Fault> proveOrRestore(LoadedProgram::Impl &impl,
   const bool whole = options.checkRaces && options.checkUndefined;
   impl.proofs = std::make_unique<ProofCache>(
       impl, whole ? llvm::StringRef(options.proofFolder) : "", options.threads);
-  return impl.proofs->restore(impl) ? std::nullopt : verify(impl, options);
+  if (!impl.proofs->restore(impl))
+    return verify(impl, options);
+  if (options.functional)
+    decodeKnownStreams(impl);
+  return std::nullopt;
 }
 
 std::string emulator::keepProof(LoadedProgram &program) {
