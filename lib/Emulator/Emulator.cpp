@@ -164,9 +164,6 @@ private:
 /// proof is kept.
 static std::optional<Fault> proveOrRestore(LoadedProgram::Impl &impl,
                                            const Options &options) {
-  const bool whole = options.checkRaces && options.checkUndefined;
-  impl.proofs = std::make_unique<ProofCache>(
-      impl, whole ? llvm::StringRef(options.proofFolder) : "", options.threads);
   if (!impl.proofs->restore(impl))
     return verify(impl, options);
   if (options.functional)
@@ -189,6 +186,10 @@ llvm::Expected<LoadedProgram> emulator::load(container::Program program,
     return error;
   auto impl = std::make_unique<LoadedProgram::Impl>();
   impl->program = std::move(program);
+  const bool wholeProof = options.checkRaces && options.checkUndefined;
+  impl->proofs = std::make_unique<ProofCache>(
+      impl->program, isa::countInstructions(impl->program.code),
+      wholeProof ? llvm::StringRef(options.proofFolder) : "", options.threads);
   std::optional<Fault> found = decodeProgram(*impl);
   // Memory limits come first: the verifier allocates in proportion to them.
   if (!found) {
