@@ -9,9 +9,12 @@
 #include "ashlar/Container/program_generated.h"
 #include "ashlar/Isa/Instruction.h"
 #include "ashlar/Support/FileIO.h"
+#include "ashlar/Support/ThreadPool.h"
 #include "llvm/ADT/STLExtras.h"
 #include <algorithm>
+#include <atomic>
 #include <map>
+#include <optional>
 
 namespace ashlar::container {
 
@@ -88,12 +91,12 @@ llvm::Error checkOrder(llvm::ArrayRef<SectionEntry> table) {
   return llvm::Error::success();
 }
 
-/// Checks place, padding and checksum of every section: each byte of the file
-/// belongs to the header, the table, a section or zero padding. Only constants
-/// may be those of an earlier program, as a whole.
-llvm::Error checkSections(Bytes file, llvm::ArrayRef<SectionEntry> table) {
-  if (llvm::Error error = checkOrder(table))
-    return error;
+/// Checks place and padding of every section: each byte of the file belongs to
+/// the header, the table, a section or zero padding. Only constants may be
+/// those of an earlier program, as a whole. Adds the numbers of the others to
+/// \p own, until the first error.
+llvm::Error checkPlaces(Bytes file, llvm::ArrayRef<SectionEntry> table,
+                        std::vector<size_t> &own) {
   uint64_t end = sizeof(FileHeader) + table.size() * sizeof(SectionEntry);
   std::map<uint64_t, const SectionEntry *> constants;
   for (size_t i = 0; i < table.size(); ++i) {
@@ -114,15 +117,55 @@ llvm::Error checkSections(Bytes file, llvm::ArrayRef<SectionEntry> table) {
       if (byte != 0)
         return malformed(
             fmt::format("section {}: padding before it is not zero", i));
-    if (llvm::xxh3_64bits(file.slice(entry.offset, entry.bytes)) !=
-        entry.checksum)
-      return malformed(fmt::format("section {}: checksum does not match", i));
+    own.push_back(i);
     end = entry.offset + entry.bytes;
   }
   if (end != file.size())
     return malformed(
         fmt::format("{} bytes follow the last section", file.size() - end));
   return llvm::Error::success();
+}
+
+/// The first of the sections \p numbers whose checksum does not match.
+std::optional<size_t> findDamage(Bytes file, llvm::ArrayRef<SectionEntry> table,
+                                 llvm::ArrayRef<size_t> numbers,
+                                 unsigned threads) {
+  const auto isDamaged = [&](size_t number) {
+    const SectionEntry &entry = table[number];
+    return llvm::xxh3_64bits(file.slice(entry.offset, entry.bytes)) !=
+           entry.checksum;
+  };
+  // A new thread takes about as long as a megabyte.
+  constexpr size_t worthThreads = 4 << 20;
+  if (threads < 2 || file.size() < worthThreads) {
+    const auto *found = llvm::find_if(numbers, isDamaged);
+    return found == numbers.end() ? std::nullopt : std::optional(*found);
+  }
+  std::atomic<size_t> first{table.size()};
+  support::ThreadPool(threads).parallelFor(numbers.size(), [&](uint64_t i) {
+    size_t least = first.load();
+    if (numbers[i] < least && isDamaged(numbers[i]))
+      while (numbers[i] < least &&
+             !first.compare_exchange_weak(least, numbers[i])) {
+      }
+  });
+  return first == table.size() ? std::nullopt : std::optional(first.load());
+}
+
+/// Checks place, padding and checksum of every section. The first section that
+/// is wrong is named, whatever \p threads is.
+llvm::Error checkSections(Bytes file, llvm::ArrayRef<SectionEntry> table,
+                          unsigned threads) {
+  if (llvm::Error error = checkOrder(table))
+    return error;
+  std::vector<size_t> own;
+  llvm::Error misplaced = checkPlaces(file, table, own);
+  const std::optional<size_t> damaged = findDamage(file, table, own, threads);
+  if (!damaged)
+    return misplaced;
+  llvm::consumeError(std::move(misplaced));
+  return malformed(
+      fmt::format("section {}: checksum does not match", *damaged));
 }
 
 llvm::Expected<support::ElementType> elementType(uint8_t number) {
@@ -366,7 +409,7 @@ llvm::Expected<Program> parseProgram(Bytes file,
   return program;
 }
 
-llvm::Expected<std::vector<Program>> parseFile(Bytes file) {
+llvm::Expected<std::vector<Program>> parseFile(Bytes file, unsigned threads) {
   llvm::Expected<FileHeader> header = readHeader(file);
   if (!header)
     return header.takeError();
@@ -376,7 +419,7 @@ llvm::Expected<std::vector<Program>> parseFile(Bytes file) {
   for (uint8_t byte : header->reserved)
     if (byte != 0)
       return malformed("reserved bytes of the header are not zero");
-  if (llvm::Error error = checkSections(file, *table))
+  if (llvm::Error error = checkSections(file, *table, threads))
     return error;
   std::vector<Program> programs;
   llvm::ArrayRef<SectionEntry> rest = *table;
@@ -395,7 +438,8 @@ llvm::Expected<std::vector<Program>> parseFile(Bytes file) {
 } // namespace
 
 llvm::Expected<std::vector<Program>>
-parseAll(std::shared_ptr<llvm::MemoryBuffer> buffer, llvm::StringRef name) {
+parseAll(std::shared_ptr<llvm::MemoryBuffer> buffer, llvm::StringRef name,
+         unsigned threads) {
   llvm::StringRef contents = buffer->getBuffer();
   // FlatBuffers reads in place and expects the file's alignment in memory.
   if (reinterpret_cast<uintptr_t>(contents.data()) % alignof(uint64_t)) {
@@ -409,7 +453,8 @@ parseAll(std::shared_ptr<llvm::MemoryBuffer> buffer, llvm::StringRef name) {
     contents = buffer->getBuffer();
   }
   auto programs = parseFile(
-      {reinterpret_cast<const uint8_t *>(contents.data()), contents.size()});
+      {reinterpret_cast<const uint8_t *>(contents.data()), contents.size()},
+      threads);
   if (!programs)
     return withContext(programs.takeError(), name.str());
   std::shared_ptr<const void> owner = std::move(buffer);
@@ -438,11 +483,12 @@ llvm::Expected<Program> read(llvm::StringRef path) {
   return parse(std::move(*buffer), path);
 }
 
-llvm::Expected<std::vector<Program>> readAll(llvm::StringRef path) {
+llvm::Expected<std::vector<Program>> readAll(llvm::StringRef path,
+                                             unsigned threads) {
   auto buffer = support::readFile(path);
   if (!buffer)
     return buffer.takeError();
-  return parseAll(std::move(*buffer), path);
+  return parseAll(std::move(*buffer), path, threads);
 }
 
 } // namespace ashlar::container

@@ -6,6 +6,7 @@
 #include "Cache/ProofCache.h"
 #include "Impl.h"
 #include "Parallel/ListRun.h"
+#include "Prove/Cluster/KnownStreams.h"
 #include "Prove/LastReads.h"
 #include "Prove/SettledCopies.h"
 #include "Step.h"
@@ -163,10 +164,11 @@ private:
 /// proof is kept.
 static std::optional<Fault> proveOrRestore(LoadedProgram::Impl &impl,
                                            const Options &options) {
-  const bool whole = options.checkRaces && options.checkUndefined;
-  impl.proofs = std::make_unique<ProofCache>(
-      impl, whole ? llvm::StringRef(options.proofFolder) : "", options.threads);
-  return impl.proofs->restore(impl) ? std::nullopt : verify(impl, options);
+  if (!impl.proofs->restore(impl))
+    return verify(impl, options);
+  if (options.functional)
+    decodeKnownStreams(impl);
+  return std::nullopt;
 }
 
 std::string emulator::keepProof(LoadedProgram &program) {
@@ -184,6 +186,10 @@ llvm::Expected<LoadedProgram> emulator::load(container::Program program,
     return error;
   auto impl = std::make_unique<LoadedProgram::Impl>();
   impl->program = std::move(program);
+  const bool wholeProof = options.checkRaces && options.checkUndefined;
+  impl->proofs = std::make_unique<ProofCache>(
+      impl->program, isa::countInstructions(impl->program.code),
+      wholeProof ? llvm::StringRef(options.proofFolder) : "", options.threads);
   std::optional<Fault> found = decodeProgram(*impl);
   // Memory limits come first: the verifier allocates in proportion to them.
   if (!found) {
@@ -353,9 +359,7 @@ static void resetMemories(LoadedProgram::Impl &impl,
   if (impl.zeroMemory)
     memory.clearOnChip();
   memory.clearScales();
-  impl.engine.tables.assign(impl.program.machine.sparse.tileTables,
-                            TileTable(impl.program.machine.sparse.tcus));
-  impl.engine.cutTables.assign(impl.program.machine.sparse.tileTables, false);
+  impl.engine.clearTables();
   impl.engine.kept.assign(impl.program.machine.sparse.fmuSets, {});
   impl.engine.nonZeros.assign(impl.program.machine.sparse.countEntries, 0);
   impl.engine.measured.clear();

@@ -112,7 +112,8 @@ emulator::Options Session::emulatorOptions() const {
 
 llvm::Error Session::load() {
   const auto start = std::chrono::steady_clock::now();
-  auto programs = container::readAll(options.program);
+  auto programs =
+      container::readAll(options.program, emulatorOptions().threads);
   if (!programs)
     return programs.takeError();
   if (llvm::Error error = readArrays())

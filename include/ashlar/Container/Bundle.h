@@ -27,10 +27,12 @@ llvm::Error writeAll(llvm::ArrayRef<Program> programs, llvm::StringRef path,
                      SharedBytes *shared = nullptr);
 
 /// All programs of a file, one or more. read() and parse() take only files of
-/// one.
+/// one. Checksums are computed on \p threads threads.
 llvm::Expected<std::vector<Program>>
-parseAll(std::shared_ptr<llvm::MemoryBuffer> buffer, llvm::StringRef name);
-llvm::Expected<std::vector<Program>> readAll(llvm::StringRef path);
+parseAll(std::shared_ptr<llvm::MemoryBuffer> buffer, llvm::StringRef name,
+         unsigned threads = 1);
+llvm::Expected<std::vector<Program>> readAll(llvm::StringRef path,
+                                             unsigned threads = 1);
 
 } // namespace ashlar::container
 

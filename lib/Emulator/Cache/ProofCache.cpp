@@ -6,12 +6,14 @@
 #include "ashlar/Support/FileIO.h"
 #include "ashlar/Support/ThreadPool.h"
 #include "ashlar/Support/Version.h"
+#include "llvm/ADT/ScopeExit.h"
 #include "llvm/Support/BLAKE3.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/xxhash.h"
 #include <algorithm>
 #include <fmt/format.h>
+#include <system_error>
 #if defined(__unix__)
 #include <unistd.h>
 #endif
@@ -102,9 +104,8 @@ static bool isOwn(const fs::file_status &status) {
 #endif
 }
 
-/// What a proof depends on; empty if it cannot be told.
-static std::vector<uint8_t> keyOf(const container::Program &program,
-                                  unsigned threads) {
+static std::vector<uint8_t> makeKey(const container::Program &program,
+                                    unsigned threads) {
   Hash hash;
   if (!addTool(hash) || !addProgram(hash, program, threads))
     return {};
@@ -114,20 +115,44 @@ static std::vector<uint8_t> keyOf(const container::Program &program,
 
 /// The name of a file is cheap to find, so that a program without a kept proof
 /// loses no time: only the key inside tells that the proof is the program's.
-ProofCache::ProofCache(const LoadedProgram::Impl &impl, llvm::StringRef folder,
+ProofCache::ProofCache(const container::Program &program,
+                       size_t numInstructions, llvm::StringRef folder,
                        unsigned threads)
     : folder(folder), threads(threads) {
-  if (folder.empty() || impl.code.size() < leastProvedInstructions)
+  if (folder.empty() || numInstructions < leastProvedInstructions)
     return;
   const uint64_t code = llvm::xxh3_64bits(llvm::ArrayRef<uint8_t>(
-      reinterpret_cast<const uint8_t *>(impl.program.code.data()),
-      impl.program.code.size() * sizeof(uint64_t)));
+      reinterpret_cast<const uint8_t *>(program.code.data()),
+      program.code.size() * sizeof(uint64_t)));
   llvm::SmallString<128> name(folder);
   llvm::sys::path::append(name, fmt::format("{:016x}.proof", code));
   path = std::string(name);
+  if (threads < 2 || !fs::exists(path))
+    return;
+  try {
+    // The caller decodes and prepares the program meanwhile: one thread.
+    keyThread = std::thread([this, &program] { key = makeKey(program, 1); });
+  } catch (const std::system_error &) {
+    // No thread: then in restore().
+  }
+}
+
+ProofCache::~ProofCache() { finishKey(); }
+
+void ProofCache::finishKey() {
+  if (keyThread.joinable())
+    keyThread.join();
+}
+
+llvm::ArrayRef<uint8_t> ProofCache::keyOf(const container::Program &program) {
+  finishKey();
+  if (!key)
+    key = makeKey(program, threads);
+  return *key;
 }
 
 bool ProofCache::restore(LoadedProgram::Impl &impl) {
+  const llvm::scope_exit finish([&] { finishKey(); });
   fs::file_status status, place;
   if (path.empty() || fs::status(path, status) || fs::status(folder, place))
     return false;
@@ -151,8 +176,7 @@ bool ProofCache::restore(LoadedProgram::Impl &impl) {
           bytes.take_front(digestBytes);
   // Another version's proof, or that of a program with the same code and other
   // constants, is no mistake.
-  if (whole && llvm::ArrayRef<uint8_t>(keyOf(impl.program, threads)) !=
-                   bytes.slice(digestBytes, digestBytes))
+  if (whole && keyOf(impl.program) != bytes.slice(digestBytes, digestBytes))
     return false;
   if (whole && decodeProof(bytes.drop_front(2 * digestBytes), impl)) {
     restoredAccount = impl.account.has_value();
@@ -185,7 +209,7 @@ void ProofCache::store(const LoadedProgram::Impl &impl) {
       (impl.account && !restoredAccount) || impl.listThreads != restoredLists;
   if (path.empty() || (restored && !more))
     return;
-  std::vector<uint8_t> bytes = keyOf(impl.program, threads);
+  std::vector<uint8_t> bytes = keyOf(impl.program).vec();
   if (bytes.empty())
     return;
   fs::file_status status;

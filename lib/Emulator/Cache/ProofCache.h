@@ -10,7 +10,10 @@
 #define ASHLAR_LIB_EMULATOR_CACHE_PROOFCACHE_H
 
 #include "../Impl.h"
+#include <optional>
 #include <string>
+#include <thread>
+#include <vector>
 
 namespace ashlar::emulator {
 
@@ -21,10 +24,15 @@ inline constexpr size_t leastProvedInstructions = 4096;
 
 class ProofCache {
 public:
-  /// Looks at a decoded program; nothing is kept if \p folder is empty.
-  /// Digests are computed on \p threads threads.
-  ProofCache(const LoadedProgram::Impl &impl, llvm::StringRef folder,
-             unsigned threads);
+  /// Looks at a program of \p numInstructions; nothing is kept if \p folder is
+  /// empty. With several threads one of them computes what a kept proof has to
+  /// agree with, while the caller goes on; \p program stays as it is until
+  /// restore() has returned.
+  ProofCache(const container::Program &program, size_t numInstructions,
+             llvm::StringRef folder, unsigned threads);
+  ~ProofCache();
+  ProofCache(const ProofCache &) = delete;
+  ProofCache &operator=(const ProofCache &) = delete;
 
   /// Takes what a kept proof holds, the account of an earlier run if there was
   /// a timed one, and the lists of its threads; false if there is none that
@@ -39,6 +47,12 @@ public:
   std::string note;
 
 private:
+  /// What the proof depends on; empty if it cannot be told.
+  llvm::ArrayRef<uint8_t> keyOf(const container::Program &program);
+  void finishKey();
+
+  std::thread keyThread;
+  std::optional<std::vector<uint8_t>> key;
   std::string folder, path; ///< `path` is empty where nothing is kept.
   bool restored = false, restoredAccount = false;
   unsigned restoredLists = 0; ///< Threads of the restored lists.

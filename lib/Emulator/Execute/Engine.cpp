@@ -13,6 +13,11 @@ Scratch &Scratch::ofThisThread() {
   return scratch;
 }
 
+void Engine::clearTables() {
+  tables.assign(machine->sparse.tileTables, TileTable(machine->sparse.tcus));
+  cutTables.assign(machine->sparse.tileTables, false);
+}
+
 /// Below this many, some 20 microseconds, a thread that is held up for a moment
 /// costs less than ranges that others may take from it.
 static constexpr uint64_t severalRangesWork = 65536;

@@ -30,6 +30,7 @@
 #include <array>
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <mutex>
 #include <optional>
 #include <string>
@@ -132,8 +133,9 @@ struct Engine {
     return ownUses.empty() ? reuse.usesOf(operand) : ownUses[operand];
   }
   OperandCache operands;
-  /// Coefficients of the sparse cluster, decoded.
-  TapPrograms tapPrograms;
+  /// Coefficients of the sparse cluster, decoded. All engines of a program and
+  /// of its copies share them.
+  std::shared_ptr<TapPrograms> tapPrograms = std::make_shared<TapPrograms>();
   /// The same for the time that they take.
   ScatterStreams scattered;
   FollowedStreams followed;
@@ -160,6 +162,8 @@ struct Engine {
   }
   std::mutex mutex;
 
+  /// Tile tables as they are before a run.
+  void clearTables();
   /// Sets the threads of a run, null for one thread, and whether they are near.
   void setThreads(support::ThreadPool *threads, bool areNear);
 

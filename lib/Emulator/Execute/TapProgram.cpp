@@ -219,10 +219,14 @@ TapForm emulator::formOf(const isa::TccRun &op) {
                                                         : TapForm::Ordered;
 }
 
-bool TapPrograms::isFull() const { return size >= keptLimit; }
+bool TapPrograms::isFull() const {
+  const std::lock_guard<std::mutex> lock(mutex);
+  return size >= keptLimit;
+}
 
-static uint64_t hashOf(const TapLayout &layout, llvm::ArrayRef<uint8_t> bytes) {
-  return llvm::hash_combine(llvm::xxh3_64bits(bytes), layout.channels,
+static uint64_t hashOf(const TapLayout &layout, TapForm form,
+                       llvm::ArrayRef<uint8_t> bytes) {
+  return llvm::hash_combine(llvm::xxh3_64bits(bytes), form, layout.channels,
                             layout.regions, layout.regionStride,
                             layout.issueZeros, layout.slotElements,
                             layout.kernelWidth,
@@ -233,18 +237,25 @@ static uint64_t hashOf(const TapLayout &layout, llvm::ArrayRef<uint8_t> bytes) {
 std::shared_ptr<const TapProgram>
 TapPrograms::find(const TapLayout &layout, TapForm form,
                   llvm::ArrayRef<uint8_t> bytes) {
-  const uint64_t hash = hashOf(layout, bytes);
-  auto found = kept.find(hash);
-  if (found != kept.end()) {
-    if (found->second->serves(layout, form, bytes))
-      return found->second;
-    size -= found->second->hostBytes();
-    kept.erase(found);
+  const uint64_t hash = hashOf(layout, form, bytes);
+  std::shared_ptr<Stream> stream;
+  {
+    const std::lock_guard<std::mutex> lock(mutex);
+    std::shared_ptr<Stream> &place = kept[hash];
+    if (!place)
+      place = std::make_shared<Stream>();
+    stream = place;
   }
-  auto program = std::make_shared<TapProgram>(layout, form, bytes);
-  if (size + program->hostBytes() > keptLimit)
-    return program;
-  size += program->hostBytes();
-  kept.emplace(hash, program);
-  return program;
+  std::call_once(stream->once, [&] {
+    stream->program = std::make_shared<TapProgram>(layout, form, bytes);
+    const uint64_t own = stream->program->hostBytes();
+    const std::lock_guard<std::mutex> lock(mutex);
+    if (size + own > keptLimit)
+      kept.erase(hash);
+    else
+      size += own;
+  });
+  if (stream->program->serves(layout, form, bytes))
+    return stream->program;
+  return std::make_shared<TapProgram>(layout, form, bytes);
 }

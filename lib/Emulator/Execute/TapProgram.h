@@ -15,6 +15,7 @@
 #include "llvm/ADT/ArrayRef.h"
 #include <cstdint>
 #include <memory>
+#include <mutex>
 #include <unordered_map>
 #include <vector>
 
@@ -102,7 +103,7 @@ private:
 /// The form that runs of an instruction take; an observer takes all.
 TapForm formOf(const isa::TccRun &op);
 
-/// Decoded streams, found by what they are made of.
+/// Decoded streams, found by what they are made of. Several threads may ask.
 class TapPrograms {
 public:
   std::shared_ptr<const TapProgram> find(const TapLayout &layout, TapForm form,
@@ -111,8 +112,15 @@ public:
   bool isFull() const;
 
 private:
-  /// By a hash: of two with the same one, the later is kept.
-  std::unordered_map<uint64_t, std::shared_ptr<const TapProgram>> kept;
+  /// What one thread decodes, while others that ask for the same wait for it.
+  struct Stream {
+    std::once_flag once;
+    std::shared_ptr<const TapProgram> program;
+  };
+
+  mutable std::mutex mutex; ///< Of all below.
+  /// By a hash: of two with the same one, the first is kept.
+  std::unordered_map<uint64_t, std::shared_ptr<Stream>> kept;
   uint64_t size = 0; ///< Bytes kept.
 };
 

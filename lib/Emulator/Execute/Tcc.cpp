@@ -244,7 +244,7 @@ void Engine::execute(const isa::TccRun &op) {
     if (entry.idle())
       continue;
     if (!groups[entry.group])
-      groups[entry.group] = tapPrograms.find(
+      groups[entry.group] = tapPrograms->find(
           layout, formNeeded(*this, op),
           {memory.wm(op.wm + uint64_t(entry.group) * op.wmStep), op.bytes});
     work += groups[entry.group]->size() * entry.results();

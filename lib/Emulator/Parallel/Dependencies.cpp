@@ -40,26 +40,38 @@ bool emulator::fillsBox(const Access &access) {
   return length == access.end - access.begin;
 }
 
+void Dependencies::addMap(Space space, uint64_t units) {
+  constexpr uint64_t mostBuckets = 256;
+  Map &to = maps[static_cast<unsigned>(space)];
+  units = std::max<uint64_t>(units, 1);
+  to.shift = units <= mostBuckets
+                 ? 0
+                 : llvm::Log2_64_Ceil(units) - llvm::Log2_64(mostBuckets);
+  to.buckets.resize((units >> to.shift) + 1);
+}
+
 Dependencies::Dependencies(const machine::Description &machine,
                            uint64_t dramBytes, size_t numInstructions)
     : units(numInstructions), placeOf(numInstructions) {
   first.reserve(numInstructions + 1);
   first.push_back(0);
-  // Others have no map: every engine has its own PSUM and sets, and the rest
-  // belongs to one list.
-  constexpr uint64_t mostBuckets = 256;
-  const auto map = [&](Space space, uint64_t units) {
-    Map &to = maps[static_cast<unsigned>(space)];
-    units = std::max<uint64_t>(units, 1);
-    to.shift = units <= mostBuckets
-                   ? 0
-                   : llvm::Log2_64_Ceil(units) - llvm::Log2_64(mostBuckets);
-    to.buckets.resize((units >> to.shift) + 1);
-  };
-  map(Space::Dram, dramBytes);
-  map(Space::Sb, machine.sb.bytesPerPartition);
-  map(Space::Xm, machine.sb.bytesPerPartition);
-  map(Space::Xr, machine.xr.registers);
+  // Others have no map: every engine has its own PSUM, sets and units, and the
+  // rest belongs to one list.
+  addMap(Space::Dram, dramBytes);
+  addMap(Space::Sb, machine.sb.bytesPerPartition);
+  addMap(Space::Xm, machine.sb.bytesPerPartition);
+  addMap(Space::Xr, machine.xr.registers);
+  addMap(Space::Wm, machine.sparse.wmBytes);
+}
+
+Dependencies::Dependencies(const machine::Description &machine,
+                           size_t numInstructions)
+    : units(numInstructions), placeOf(numInstructions) {
+  first.reserve(numInstructions + 1);
+  first.push_back(0);
+  addMap(Space::Fmu, machine.sparse.fmuBytes);
+  addMap(Space::Acc, machine.sparse.accumulatorEntries);
+  addMap(Space::Tiles, machine.sparse.tileTables);
 }
 
 size_t Dependencies::Map::bucketOf(int64_t unit) const {
@@ -103,6 +115,20 @@ void Dependencies::addEdge(const Edge &edge) {
   }
   edges[place].read = std::max(edges[place].read, edge.read);
   edges[place].written = std::max(edges[place].written, edge.written);
+}
+
+bool Dependencies::Entry::hide(const Access &access) {
+  if (access.partBegin > partBegin || partEnd > access.partEnd)
+    return false;
+  const int64_t oldBegin = begin, oldEnd = end;
+  if (access.begin <= begin)
+    begin = std::max(begin, access.end);
+  else if (end <= access.end)
+    end = std::min(end, access.begin);
+  dead = begin >= end;
+  if (dead)
+    begin = oldBegin, end = oldEnd;
+  return dead || begin != oldBegin || end != oldEnd;
 }
 
 /// An access without gaps.
@@ -153,15 +179,14 @@ void Dependencies::meet(Map &map, uint32_t index, uint32_t order,
             {entry.index, access.write ? 0 : both, access.write ? both : 0});
         entry.seen = index;
       }
-      entry.dead = hides && access.begin <= entry.begin &&
-                   entry.end <= access.end &&
-                   access.partBegin <= entry.partBegin &&
-                   entry.partEnd <= access.partEnd;
-      anyDead |= entry.dead;
+      anyDead |= hides && entry.hide(access);
     }
     if (anyDead)
-      llvm::erase_if(bucket,
-                     [&](uint32_t number) { return map.entries[number].dead; });
+      llvm::erase_if(bucket, [&](uint32_t number) {
+        const Entry &entry = map.entries[number];
+        return entry.dead || map.bucketOf(entry.begin) > b ||
+               map.bucketOf(entry.end - 1) < b;
+      });
   }
 }
 

@@ -2,7 +2,8 @@
 //
 // What an instruction has to wait for: every earlier one that reads or writes
 // what it writes, or writes what it reads, in the memories that all threads
-// share. Semaphores order more than that, because a queue is in order.
+// share; or in those of the sparse cluster, of which each thread has its own.
+// Semaphores order more than that, because a queue is in order.
 
 #ifndef ASHLAR_LIB_EMULATOR_PARALLEL_DEPENDENCIES_H
 #define ASHLAR_LIB_EMULATOR_PARALLEL_DEPENDENCIES_H
@@ -27,8 +28,12 @@ public:
     uint32_t read, written;
   };
 
+  /// In what all threads share.
   Dependencies(const machine::Description &machine, uint64_t dramBytes,
                size_t numInstructions);
+  /// In what each thread has for itself of the sparse cluster: feature-map
+  /// units, accumulators and tile tables.
+  Dependencies(const machine::Description &machine, size_t numInstructions);
 
   /// The next instruction. \p order names a list in which it comes after every
   /// earlier instruction with the same or a smaller set of threads: a set of
@@ -68,6 +73,10 @@ private:
              (write || merge || access.write || access.merge) &&
              !(merge && access.merge);
     }
+    /// Leaves out what lies inside \p access, a write without gaps that comes
+    /// after it: what meets this one there has to come after the write. True
+    /// if something was left out at an end.
+    bool hide(const isa::Access &access);
   };
   static constexpr uint32_t noPattern = ~uint32_t(0);
   /// The entries of a space by ranges of its units. One in several ranges is
@@ -81,6 +90,7 @@ private:
     size_t bucketOf(int64_t unit) const;
   };
 
+  void addMap(isa::Space space, uint64_t units);
   Map *mapOf(isa::Space space) {
     Map &map = maps[static_cast<unsigned>(space)];
     return map.buckets.empty() ? nullptr : &map;

@@ -33,8 +33,8 @@ ListRun *ListRun::prepare(LoadedProgram::Impl &impl, const Options &options,
   ListRun *run = impl.listRun.get();
   if (!run)
     return nullptr;
-  const uint64_t bytes = impl.engine.memory.size() +
-                         (threads - 1) * impl.engine.memory.psumBytes();
+  const uint64_t bytes =
+      impl.engine.memory.size() + (threads - 1) * impl.engine.memory.ownBytes();
   if (options.maxMemory != 0 && bytes > options.maxMemory)
     return nullptr;
   // A list whose thread has no processor would hold up all others.
@@ -52,10 +52,12 @@ bool ListRun::makeEngines(LoadedProgram::Impl &impl) {
       auto engine = std::make_unique<Engine>();
       if (!engine->memory.share(impl.engine.memory))
         return false;
+      engine->memory.populateOnChip();
       engine->machine = impl.engine.machine;
       engine->costMachine = impl.engine.costMachine;
       engine->reuse = impl.engine.reuse;
       engine->lastReads = impl.engine.lastReads;
+      engine->tapPrograms = impl.engine.tapPrograms;
       others.push_back(std::move(engine));
     }
     engines.push_back(others[k - 1].get());
@@ -76,11 +78,12 @@ void ListRun::start(LoadedProgram::Impl &impl) {
     engine->nodes = impl.engine.nodes;
     engine->keepSums = impl.engine.keepSums;
     engine->keepChosen = impl.engine.keepChosen;
+    engine->clearTables();
     engine->measured.clear();
     engine->operands.clear();
     engine->sets = {};
     if (impl.zeroMemory)
-      engine->memory.clearPsum();
+      engine->memory.clearOwn();
   }
 }
 

@@ -3,15 +3,19 @@
 // A run whose threads execute lists of instructions side by side. What they
 // share:
 //
-// - the memories but PSUM: instructions that conflict there are in order,
+// - the memories but PSUM and the units of the sparse cluster: instructions
+// that conflict there are in order,
 //   because one is before the other in a list, or waits for it by the position
 //   that the other list has published;
 // - exponent registers that several of them merge into: atomic maxima;
-// - the engine of list 0, which has everything that is no memory (tables of
-//   tiles, statistics, counters of non-zeros): nobody else touches it.
+// - the engine of list 0, which has everything that is no memory (statistics,
+//   counters of non-zeros, tiles that the data of a run cuts): nobody else
+//   touches it;
 //
-// All else (PSUM, sets of the array, packed operands, counters) belongs to one
-// list.
+// - decoded coefficients of the cluster, behind a lock.
+//
+// All else (PSUM, sets of the array, packed operands, feature-map units,
+// accumulators, counters) belongs to one list.
 
 #ifndef ASHLAR_LIB_EMULATOR_PARALLEL_LISTRUN_H
 #define ASHLAR_LIB_EMULATOR_PARALLEL_LISTRUN_H

@@ -10,6 +10,8 @@
 #include "HostTime.h"
 #include "Products.h"
 #include "Shares.h"
+#include "TilePlaces.h"
+#include "TileSums.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/bit.h"
 #include <algorithm>
@@ -47,13 +49,13 @@ static bool usesMemoriesAlone(const isa::Instruction &inst) {
          std::holds_alternative<isa::VecGather>(inst);
 }
 
-/// Whether an instruction may be in another list than the first. Tables,
-/// statistics and counters belong to that one, and so does the cluster, whose
-/// instructions mostly depend on each other.
-static bool mayMove(const isa::Instruction &inst,
+/// Whether an instruction may be in another list than the first, to which
+/// statistics and counters belong, and the cluster's memories as far as nobody
+/// follows its sums.
+static bool mayMove(const isa::Instruction &inst, bool followsTiles,
                     llvm::ArrayRef<isa::Access> accesses) {
   return usesMemoriesAlone(inst) &&
-         llvm::all_of(accesses, [](const isa::Access &access) {
+         llvm::all_of(accesses, [&](const isa::Access &access) {
            switch (access.space) {
            case isa::Space::Dram:
            case isa::Space::Sb:
@@ -63,6 +65,8 @@ static bool mayMove(const isa::Instruction &inst,
            case isa::Space::Shadow:
            case isa::Space::Active:
              return true;
+           case isa::Space::Wm:
+             return followsTiles;
            default:
              return false;
            }
@@ -415,37 +419,60 @@ static void addProducts(const Products &products,
 }
 
 namespace {
-/// What one walk over a program finds.
+/// What walks over a program find.
 struct Survey {
   Products products;
+  std::optional<TileSums> tileSums;
   std::vector<float> times;
   std::vector<bool> moves;
+  bool isFollowed = true; ///< The use of PSUM.
 
-  explicit Survey(size_t count) : products(count), times(count), moves(count) {}
-
-  /// False if the use of PSUM is not followed.
-  bool take(const container::Program &program,
-            llvm::ArrayRef<isa::Instruction> code);
+  Survey(const container::Program &program,
+         llvm::ArrayRef<isa::Instruction> code);
 };
 } // namespace
 
-bool Survey::take(const container::Program &program,
-                  llvm::ArrayRef<isa::Instruction> code) {
+/// Follows the sums of the cluster, if that can be done.
+static std::optional<TileSums>
+followTiles(const machine::Description &machine,
+            llvm::ArrayRef<isa::Instruction> code) {
+  std::optional<TileSums> sums;
+  if (!TileSums::areFollowed(code))
+    return sums;
+  sums.emplace(machine, code);
+  TilePlaces places(machine);
   llvm::SmallVector<isa::Access, 16> own;
   for (uint32_t i = 0; i < code.size(); ++i) {
+    own.clear();
+    if (!isSemaphore(code[i])) {
+      isa::footprints(code[i], machine, own);
+      places.step(code[i], own);
+    }
+    if (!sums->step(i, own))
+      return std::nullopt;
+  }
+  return sums;
+}
+
+Survey::Survey(const container::Program &program,
+               llvm::ArrayRef<isa::Instruction> code)
+    : products(code.size()), tileSums(followTiles(program.machine, code)),
+      times(code.size()), moves(code.size()) {
+  llvm::SmallVector<isa::Access, 16> own;
+  for (uint32_t i = 0; isFollowed && i < code.size(); ++i) {
     if (isSemaphore(code[i]))
       continue;
     own.clear();
     isa::footprints(code[i], program.machine, own);
-    if (!products.step(i, code[i], own))
-      return false;
+    isFollowed = products.step(i, code[i], own);
     const auto *matmul = std::get_if<isa::PeMatmul>(&code[i]);
     times[i] = matmul ? packTime(*matmul) : hostTime(code[i], own);
-    moves[i] = mayMove(code[i], own);
+    moves[i] = mayMove(code[i], tileSums.has_value(), own);
   }
-  return llvm::all_of(products.readers(), [&](const Products::Reader &reader) {
-    return moves[reader.index];
-  });
+  isFollowed &=
+      llvm::all_of(products.readers(), [&](const Products::Reader &reader) {
+        return moves[reader.index];
+      });
 }
 
 std::shared_ptr<const Lists>
@@ -453,20 +480,24 @@ emulator::cutIntoLists(const container::Program &program,
                        llvm::ArrayRef<isa::Instruction> code,
                        const OperandReuse &reuse, unsigned threads) {
   threads = std::min(threads, Lists::mostThreads);
-  Survey survey(code.size());
-  if (!survey.take(program, code))
+  Survey survey(program, code);
+  if (!survey.isFollowed)
     return nullptr;
-  std::vector<ThreadSet> sets = cutShares(
-      {survey.products, reuse, code, program.nodeOfInstruction, survey.times},
-      threads);
+  std::vector<ThreadSet> sets =
+      cutShares({survey.products, survey.tileSums ? &*survey.tileSums : nullptr,
+                 reuse, code, program.nodeOfInstruction, survey.times},
+                threads);
   addProducts(survey.products, code, survey.times);
   Dependencies dependencies(program.machine, program.dramBytes, code.size());
+  TilePlaces places(program.machine);
   llvm::SmallVector<isa::Access, 16> accesses;
   for (uint32_t i = 0; i < code.size(); ++i) {
     // To find them again takes less than to have kept them: they are large.
     accesses.clear();
     if (!isSemaphore(code[i])) {
       isa::footprints(code[i], program.machine, accesses);
+      if (survey.tileSums)
+        places.step(code[i], accesses);
       if (sets[i] == 0 && !survey.moves[i])
         sets[i] = 1;
     }

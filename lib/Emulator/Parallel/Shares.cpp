@@ -7,6 +7,7 @@
 #include "HostTime.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/STLFunctionalExtras.h"
 #include <algorithm>
 #include <limits>
 #include <numeric>
@@ -19,9 +20,9 @@ namespace {
 
 /// Drains that read sums of the same matmuls: one thread computes them all.
 struct Group {
-  std::vector<uint32_t> readers; ///< Indices into Products::readers().
+  std::vector<uint32_t> members; ///< Drains and what makes their sums.
   std::vector<uint32_t> loads, operands;
-  float time = 0; ///< Of drains and products.
+  float time = 0; ///< Of the members.
   /// What orders of groups go by.
   uint32_t firstLoad = Products::none, firstOperand = noOperand;
   uint32_t firstReader = 0, entry = 0;
@@ -38,8 +39,13 @@ public:
 private:
   using Layer = std::vector<Group>;
 
-  std::vector<uint32_t> groupNumbers() const;
-  Group makeGroup(std::vector<uint32_t> readers) const;
+  Group makeGroup(llvm::ArrayRef<uint32_t> readers) const;
+  void cutArray();
+  Group makeTileGroup(llvm::ArrayRef<uint32_t> drains) const;
+  void cutTiles();
+  uint32_t nodeOf(uint32_t index) const {
+    return index < input.nodes.size() ? input.nodes[index] : ~uint32_t(1);
+  }
   uint32_t operandOf(uint32_t matmul) const;
   float timeWith(const Group &group);
   /// Cuts groups in their order into shares of at most `most`, the last one
@@ -67,37 +73,41 @@ uint32_t Cutter::operandOf(uint32_t matmul) const {
   return operand < mergedOperand ? operand : noOperand;
 }
 
-/// By reader, the first reader that it shares a matmul with, directly or not.
-std::vector<uint32_t> Cutter::groupNumbers() const {
-  const llvm::ArrayRef<Products::Reader> readers = input.products.readers();
-  std::vector<uint32_t> parent(readers.size());
+/// Readers by the first one that they share a source with, directly or not.
+/// \p sourcesOf gives the sources of a reader.
+static llvm::MapVector<uint32_t, std::vector<uint32_t>> readersTogether(
+    size_t readers, size_t numInstructions,
+    llvm::function_ref<llvm::ArrayRef<uint32_t>(uint32_t)> sourcesOf) {
+  std::vector<uint32_t> parent(readers);
   std::iota(parent.begin(), parent.end(), 0);
   const auto find = [&](uint32_t i) {
     while (parent[i] != i)
       i = parent[i] = parent[parent[i]];
     return i;
   };
-  std::vector<uint32_t> readerOf(input.code.size(), Products::none);
-  for (uint32_t r = 0; r < readers.size(); ++r)
-    for (uint32_t matmul : readers[r].matmuls) {
-      if (readerOf[matmul] == Products::none) {
-        readerOf[matmul] = r;
+  std::vector<uint32_t> readerOf(numInstructions, Products::none);
+  for (uint32_t r = 0; r < readers; ++r)
+    for (uint32_t source : sourcesOf(r)) {
+      if (readerOf[source] == Products::none) {
+        readerOf[source] = r;
         continue;
       }
-      const uint32_t a = find(readerOf[matmul]), b = find(r);
+      const uint32_t a = find(readerOf[source]), b = find(r);
       parent[std::max(a, b)] = std::min(a, b);
     }
-  for (uint32_t r = 0; r < readers.size(); ++r)
-    parent[r] = find(r);
-  return parent;
+  llvm::MapVector<uint32_t, std::vector<uint32_t>> members;
+  for (uint32_t r = 0; r < readers; ++r)
+    members[find(r)].push_back(r);
+  return members;
 }
 
-Group Cutter::makeGroup(std::vector<uint32_t> readers) const {
+Group Cutter::makeGroup(llvm::ArrayRef<uint32_t> readers) const {
   Group group;
   std::vector<uint32_t> matmuls;
   for (uint32_t r : readers) {
     const Products::Reader &reader = input.products.readers()[r];
     group.time += input.times[reader.index];
+    group.members.push_back(reader.index);
     matmuls.insert(matmuls.end(), reader.matmuls.begin(), reader.matmuls.end());
   }
   llvm::sort(matmuls);
@@ -121,7 +131,7 @@ Group Cutter::makeGroup(std::vector<uint32_t> readers) const {
   group.firstReader = readers.front();
   if (!group.loads.empty())
     group.firstLoad = *llvm::min_element(group.loads);
-  group.readers = std::move(readers);
+  llvm::append_range(group.members, matmuls);
   return group;
 }
 
@@ -159,12 +169,8 @@ float Cutter::fill(llvm::ArrayRef<const Group *> order, float most,
 
 void Cutter::assign(const Group &group, unsigned thread) {
   const ThreadSet bit = ThreadSet(1) << thread;
-  for (uint32_t r : group.readers) {
-    const Products::Reader &reader = input.products.readers()[r];
-    sets[reader.index] |= bit;
-    for (uint32_t matmul : reader.matmuls)
-      sets[matmul] |= bit;
-  }
+  for (uint32_t member : group.members)
+    sets[member] |= bit;
   for (uint32_t load : group.loads)
     sets[load] |= bit;
 }
@@ -202,20 +208,57 @@ void Cutter::cutLayer(const Layer &layer) {
     assign(*bestOrder[i], bestShares[i]);
 }
 
-std::vector<ThreadSet> Cutter::cut() {
-  const std::vector<uint32_t> numbers = groupNumbers();
-  llvm::MapVector<uint32_t, std::vector<uint32_t>> members;
-  for (uint32_t r = 0; r < numbers.size(); ++r)
-    members[numbers[r]].push_back(r);
+void Cutter::cutArray() {
+  const llvm::ArrayRef<Products::Reader> readers = input.products.readers();
   llvm::MapVector<uint32_t, Layer> layers;
-  for (auto &[first, readers] : members) {
-    const uint32_t index = input.products.readers()[first].index;
-    const uint32_t node =
-        index < input.nodes.size() ? input.nodes[index] : ~uint32_t(1);
-    layers[node].push_back(makeGroup(std::move(readers)));
-  }
+  for (const auto &[first, together] :
+       readersTogether(readers.size(), input.code.size(),
+                       [&](uint32_t r) -> llvm::ArrayRef<uint32_t> {
+                         return readers[r].matmuls;
+                       }))
+    layers[nodeOf(readers[first].index)].push_back(makeGroup(together));
   for (const auto &[node, layer] : layers)
     cutLayer(layer);
+}
+
+Group Cutter::makeTileGroup(llvm::ArrayRef<uint32_t> drains) const {
+  Group group;
+  for (uint32_t d : drains) {
+    const TileSums::Drain &drain = input.tileSums->drains()[d];
+    group.members.push_back(drain.index);
+    llvm::append_range(group.members, drain.sums);
+    llvm::append_range(group.loads, drain.loads);
+  }
+  for (std::vector<uint32_t> *list : {&group.members, &group.loads}) {
+    llvm::sort(*list);
+    list->erase(llvm::unique(*list), list->end());
+  }
+  for (uint32_t member : group.members)
+    group.time += input.times[member];
+  group.firstReader = drains.front();
+  if (!group.loads.empty())
+    group.firstLoad = group.loads.front();
+  return group;
+}
+
+void Cutter::cutTiles() {
+  const llvm::ArrayRef<TileSums::Drain> drains = input.tileSums->drains();
+  llvm::MapVector<uint32_t, Layer> layers;
+  for (const auto &[first, together] :
+       readersTogether(drains.size(), input.code.size(),
+                       [&](uint32_t d) -> llvm::ArrayRef<uint32_t> {
+                         return drains[d].sums;
+                       }))
+    layers[nodeOf(drains[first].index)].push_back(makeTileGroup(together));
+  for (const auto &[node, layer] : layers)
+    cutLayer(layer);
+  input.tileSums->spread(sets);
+}
+
+std::vector<ThreadSet> Cutter::cut() {
+  cutArray();
+  if (input.tileSums)
+    cutTiles();
   for (uint32_t i = 0; i < input.code.size(); ++i) {
     const bool isLoad = std::holds_alternative<isa::PeLoad>(input.code[i]);
     // What no drain needs may still count, or find something.

@@ -51,6 +51,10 @@ public:
   /// the program has to.
   void prepare(const isa::TccRun &op, TapPrograms &programs) const;
 
+  /// Instead of step(), where nothing has to be proven again: follows weights
+  /// and tables alone.
+  void follow(const isa::Instruction &inst);
+
 private:
   using Result = std::optional<Finding>;
 

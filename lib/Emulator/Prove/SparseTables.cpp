@@ -73,6 +73,23 @@ void SparseChecker::numberTiles(unsigned index) {
   held[index] = numberOf(inMemory);
 }
 
+void SparseChecker::follow(const isa::Instruction &inst) {
+  const auto units = [&](unsigned index) -> TileTable & {
+    tables[index].units.resize(machine.sparse.tcus);
+    return tables[index].units;
+  };
+  llvm::SmallVector<Access, 1> none;
+  std::optional<Cost> cost;
+  if (const auto *copy = std::get_if<isa::DmaCopy>(&inst))
+    (void)visit(*copy, none, cost);
+  else if (const auto *tile = std::get_if<isa::TccTile>(&inst))
+    writeTiles(*tile, units(tile->table));
+  else if (const auto *operand = std::get_if<isa::TccOperand>(&inst))
+    writeTiles(*operand, units(operand->table));
+  else if (const auto *part = std::get_if<isa::TccPart>(&inst))
+    writeLargestTiles(*part, units(part->table));
+}
+
 SparseChecker::Result SparseChecker::visit(const isa::TccTile &op, Accesses &,
                                            std::optional<Cost> &cost) {
   if (Result finding = checkKept(op.table, op.clear, false))

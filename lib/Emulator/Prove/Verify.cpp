@@ -268,7 +268,7 @@ std::optional<Fault> Verifier::operation(uint32_t index) {
   // Only now: an unfinished check has not seen whether streams are legal.
   const auto *run = std::get_if<isa::TccRun>(&inst);
   if (run && options.functional)
-    sparse->prepare(*run, impl.engine.tapPrograms);
+    sparse->prepare(*run, *impl.engine.tapPrograms);
   return std::nullopt;
 }
 

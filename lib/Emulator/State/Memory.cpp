@@ -143,13 +143,16 @@ bool Memory::share(Memory &owner) {
   xmBlock.share(owner.xmBlock);
   dramBlock.share(owner.dramBlock);
   wmBlock.share(owner.wmBlock);
-  fmuBlock.share(owner.fmuBlock);
-  accBlock.share(owner.accBlock);
-  totalBytes = owner.psumBlock.size();
-  return psumBlock.allocate(owner.psumBlock.size());
+  totalBytes = owner.ownBytes();
+  return psumBlock.allocate(owner.psumBlock.size()) &&
+         fmuBlock.allocate(owner.fmuBlock.size()) &&
+         accBlock.allocate(owner.accBlock.size());
 }
 
-void Memory::clearPsum() { std::memset(psumBlock.data(), 0, psumBlock.size()); }
+void Memory::clearOwn() {
+  for (const HostBlock *block : {&psumBlock, &fmuBlock, &accBlock})
+    std::memset(block->data(), 0, block->size());
+}
 
 void Memory::mergeScale(uint64_t index, int16_t exponent) {
   std::atomic_ref<int16_t> scale(scales[index]);

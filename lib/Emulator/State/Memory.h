@@ -61,13 +61,16 @@ public:
                        uint64_t staged = 0);
 
   /// Makes these the memories of \p owner, which has to outlive them and must
-  /// not allocate again, but with a PSUM of their own; false if the host
-  /// refuses that. Threads that use both have to be in order wherever
-  /// instructions conflict; merges into a register need none (mergeScale()).
+  /// not allocate again, but with a PSUM, feature-map units and accumulators of
+  /// their own; false if the host refuses those. Threads that use both have to
+  /// be in order wherever instructions conflict; merges into a register need
+  /// none (mergeScale()).
   bool share(Memory &owner);
-  /// Bytes of PSUM.
-  uint64_t psumBytes() const { return psumBlock.size(); }
-  void clearPsum();
+  /// Bytes of what share() leaves to each.
+  uint64_t ownBytes() const {
+    return psumBlock.size() + fmuBlock.size() + accBlock.size();
+  }
+  void clearOwn();
 
   uint8_t *sb(uint64_t partition, int64_t offset) const {
     return sbBlock.data() + static_cast<int64_t>(partition * sbPitch) + offset;

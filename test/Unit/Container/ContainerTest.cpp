@@ -4,6 +4,7 @@
 
 #include "SampleProgram.h"
 #include "ashlar/Container/Assembly.h"
+#include "ashlar/Container/Bundle.h"
 #include "ashlar/Support/Error.h"
 #include "llvm/Support/xxhash.h"
 #include "gtest/gtest.h"
@@ -152,6 +153,35 @@ TEST(Container, VersionsAreNamed) {
   bytes[14] = 9;
   EXPECT_EQ(message(bytes),
             "f: instruction set version 3.9, this reader knows 3.8");
+}
+
+TEST(Container, TheFirstDamagedSectionIsNamed) {
+  // Large enough for threads: eight sections of a megabyte.
+  constexpr uint64_t sectionBytes = 1 << 20, count = 8;
+  const Bytes zeros(sectionBytes);
+  Program program;
+  program.dramBytes = count * sectionBytes;
+  for (uint64_t i = 0; i < count; ++i)
+    program.constants.push_back({i * sectionBytes, zeros});
+  Bytes bytes = image(program);
+  const auto messageWith = [&](unsigned threads) {
+    auto programs = parseAll(
+        llvm::MemoryBuffer::getMemBufferCopy(llvm::StringRef(
+            reinterpret_cast<const char *>(bytes.data()), bytes.size())),
+        "f", threads);
+    return programs ? "" : llvm::toString(programs.takeError());
+  };
+  for (unsigned threads : {1u, 2u, 4u})
+    EXPECT_EQ(messageWith(threads), "");
+  // From the end, with five other sections in front of the constants.
+  const size_t end = bytes.size();
+  for (uint64_t before : {1, 2, 5}) {
+    bytes[end - before * sectionBytes + 7] ^= 1;
+    for (unsigned threads : {1u, 2u, 4u})
+      EXPECT_EQ(
+          messageWith(threads),
+          fmt::format("f: section {}: checksum does not match", 13 - before));
+  }
 }
 
 TEST(Container, HeaderMessages) {
