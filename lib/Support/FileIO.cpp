@@ -37,9 +37,10 @@ support::readFile(llvm::StringRef path) {
                      "cannot read '{}': it is a device, expected a file",
                      path.str());
   // Copied rather than mapped: a file that another process truncates while we
-  // read it must not become a bus error.
+  // read it must not become a bus error. Without the terminator LLVM maps
+  // volatile files, too.
   auto buffer = llvm::MemoryBuffer::getFile(path, /*IsText=*/false,
-                                            /*RequiresNullTerminator=*/false,
+                                            /*RequiresNullTerminator=*/true,
                                             /*IsVolatile=*/true);
   if (buffer.getError() == std::errc::not_enough_memory)
     return makeError(ErrorClass::Capacity,
