@@ -227,8 +227,8 @@ OperationCycles MovePredictor::run() {
       mapCycles({to}, stored, machine::VecCost::Cheap, store, machine);
   if (lanes.folded())
     return cycles;
-  if (const auto tail =
-          tailParts({to}, stored, machine::VecCost::Cheap, store, machine))
+  if (const auto tail = tailParts({to}, stored, machine::VecCost::Cheap, store,
+                                  /*mayClear=*/false, machine))
     cycles.vector -= tail->saved;
   return cycles;
 }

@@ -77,20 +77,57 @@ bool anyCollide(llvm::ArrayRef<View> operands, const View &result,
   return false;
 }
 
-/// Cycles of copying `positions` positions of the channels of each part but the
-/// first.
+/// Cycles of copying the channels of all parts but the first, which takes one
+/// descriptor, or one for each queue, and another for exponent cells.
 int64_t partCopies(const View &view, const TailParts &tail,
                    const machine::Description &machine) {
-  const int64_t queues = movementQueues(machine);
-  const auto copies =
-      static_cast<uint64_t>(llvm::divideCeilSigned(tail.parts - 1, queues));
-  const auto runs = static_cast<uint64_t>(tail.channels) * copies;
-  return static_cast<int64_t>(machine::dmaInside(
-      machine, runs * static_cast<uint64_t>(tail.count * view.type.bytes()),
-      runs, copies));
+  auto cyclesOf = [&](int64_t partitions, int64_t elementBytes) {
+    const int64_t runs = partitions * (tail.parts - 1);
+    const int64_t bytes = runs * tail.count * elementBytes;
+    const int64_t queues =
+        mayShareQueues(machine, bytes, runs)
+            ? std::min(movementQueues(machine), tail.parts - 1)
+            : 1;
+    return static_cast<int64_t>(machine::dmaInside(
+        machine, static_cast<uint64_t>(llvm::divideCeilSigned(bytes, queues)),
+        static_cast<uint64_t>(llvm::divideCeilSigned(runs, queues))));
+  };
+  const int64_t elements = cyclesOf(tail.channels, view.type.bytes());
+  if (!view.type.encoded)
+    return elements;
+  const auto group = static_cast<int64_t>(machine.xmGroup);
+  return elements + cyclesOf(llvm::divideCeilSigned(tail.channels, group), 1);
+}
+
+/// The channels of a block of the result in a part, and the partitions from one
+/// part to the next. False if the parts cannot have blocks of their own.
+bool setBlocks(llvm::ArrayRef<View> operands, const View &result, bool mayClear,
+               const machine::Description &machine, TailParts &tail) {
+  const auto group = static_cast<int64_t>(machine.xmGroup);
+  tail.pitch = tail.channels;
+  const bool encodes = result.type.encoded;
+  const bool decodes =
+      llvm::any_of(operands, [](const View &x) { return x.type.encoded; });
+  // A block that the channels do not fill has no others in a part either.
+  if (encodes) {
+    tail.block = result.type.format.block;
+    for (int64_t block : kBlocks)
+      if (block % group == 0 && tail.channels <= block && block < tail.block)
+        tail.block = block;
+    tail.pitch = llvm::alignTo(tail.channels, tail.block);
+  }
+  tail.between = tail.pitch - tail.channels;
+  // Cells of an operand belong to whole groups of partitions.
+  return decodes ? tail.channels % group == 0 && tail.between == 0
+                 : tail.between == 0 || (mayClear && operands.size() == 1);
 }
 
 } // namespace
+
+bool keepsZeros(llvm::StringRef function) {
+  return function == "copy" || function == "neg" || function == "abs" ||
+         function == "relu";
+}
 
 bool isSamePlace(const View &a, const View &b) {
   return a.base == b.base && a.axis == b.axis && a.shape == b.shape &&
@@ -111,37 +148,61 @@ View positionsOf(const View &view, int64_t first, int64_t count, int64_t part) {
   return line;
 }
 
+/// A view of `parts` parts of `channels` channels and `count` positions each.
+static View partsOf(const View &view, const TailParts &tail, int64_t parts,
+                    int64_t channels) {
+  View all = positionsOf(view, 0, tail.count, 0);
+  const int64_t step = denseStep(view).value_or(0);
+  all.shape = {parts, channels, tail.count};
+  all.strides = {step * tail.count, 0, step};
+  all.axis = 1;
+  all.type.blockAxis = all.type.encoded ? 1 : all.type.blockAxis;
+  return all;
+}
+
+View partsAtHome(const View &view, const TailParts &tail) {
+  View home = partsOf(view, tail, tail.parts - 1, tail.channels);
+  home.base += home.strides[0];
+  return home;
+}
+
+View partsBeside(const View &view, const TailParts &tail) {
+  View beside = partsOf(view, tail, tail.parts - 1, tail.channels);
+  beside.part = tail.pitch;
+  beside.outer = 0, beside.outerStep = tail.pitch;
+  return beside;
+}
+
+View betweenParts(const View &view, const TailParts &tail) {
+  View between = partsOf(view, tail, tail.parts - 1, tail.between);
+  between.part = tail.channels;
+  between.outer = 0, between.outerStep = tail.pitch;
+  return between;
+}
+
 std::optional<TailParts> tailParts(llvm::ArrayRef<View> operands,
                                    const View &result, machine::VecCost cost,
-                                   machine::VecStore store,
+                                   machine::VecStore store, bool mayClear,
                                    const machine::Description &machine) {
   const auto partitions = static_cast<int64_t>(machine.sb.partitions);
-  const auto group = static_cast<int64_t>(machine.xmGroup);
   TailParts tail;
   tail.channels = result.channels() % partitions;
   tail.first = result.channels() - tail.channels;
   tail.positions = Region::whole(result.shape).elements() /
                    std::max<int64_t>(result.channels(), 1);
   if (result.rank() < 2 || result.axis < 0 || tail.channels == 0 ||
-      tail.channels % group != 0 || !mayPart(result, result, tail.first) ||
+      !mayPart(result, result, tail.first) ||
       !llvm::all_of(
           operands,
           [&](const View &view) {
             return mayPart(view, result, tail.first);
           }) ||
-      anyCollide(operands, result, machine))
+      anyCollide(operands, result, machine) ||
+      !setBlocks(operands, result, mayClear, machine, tail))
     return std::nullopt;
-  // A block that the channels do not fill has no others in a part either.
-  if (result.type.encoded) {
-    tail.block = result.type.format.block;
-    for (int64_t block : kBlocks)
-      if (block % group == 0 && tail.channels <= block && block < tail.block)
-        tail.block = block;
-  }
-  tail.pitch = tail.channels;
-  if (tail.block > 0 && tail.channels % tail.block != 0)
-    return std::nullopt;
-  tail.parts = std::min(partitions / tail.pitch, tail.positions);
+  // Nothing has to lie behind the channels of the last part.
+  tail.parts =
+      std::min((partitions - tail.channels) / tail.pitch + 1, tail.positions);
   if (tail.parts < 2)
     return std::nullopt;
   tail.count = tail.positions / tail.parts;

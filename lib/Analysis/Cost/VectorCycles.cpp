@@ -222,8 +222,10 @@ int64_t VectorPredictor::savedByParts(npu::MapInterface map,
       maps.push_back(view);
   }
   const StorageType from = storageOf(op->getOperand(0));
-  const auto tail =
-      tailParts(maps, result, cost, storeOf(from, result.type), machine);
+  const bool plain = operands.size() == inputs && inputs == 1 &&
+                     !mlir::isa<npu::VecRequantiseOp>(op);
+  const auto tail = tailParts(maps, result, cost, storeOf(from, result.type),
+                              plain && keepsZeros(map.getOp()), machine);
   return tail ? tail->saved : 0;
 }
 

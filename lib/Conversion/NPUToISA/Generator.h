@@ -267,6 +267,9 @@ struct MapParameters {
   /// The bytes of operands and result in the partitions behind their channels
   /// belong to nothing else.
   bool ownsPartitions = false;
+  /// Zeros may be filled in between parts of the positions. Not where copies
+  /// make the operand: their queues are what the map waits for.
+  bool mayClear = false;
 };
 /// True if the result of a tile and its first operands begin in partition 0 and
 /// nothing else is in their bytes of the partitions behind their channels.

@@ -6,8 +6,9 @@ usage: tail_parts.py [--seeds=FIRST:END]
 
 The positions of such a tile are computed in parts side by side. Drawn maps,
 functions and operands: squares, two maps, views that overlap, single elements,
-one channel. Convolutions of small integers, which are exact, make the maps. Compared
-with numpy, to the bit.
+few channels. Convolutions of small integers, which are exact, make the maps, of inputs that are
+encoded in parts as well, with zeros between channels that end inside a block. Compared with
+numpy, to the bit.
 """
 
 import os
@@ -89,9 +90,9 @@ def draw_network(draw, numbers, shape):
 
 def check(seed, folder):
     draw, numbers = random.Random(seed), np.random.default_rng(seed)
-    partitions = draw.choice([8, 12, 16, 33])
+    partitions = draw.choice([8, 12, 16, 33, 64])
     group = draw.choice([g for g in (1, 4) if partitions % g == 0])
-    channels = draw.choice([0, 0, partitions]) + draw.choice([1, 1, 2, 4])
+    channels = draw.choice([0, 0, partitions]) + draw.choice([1, 1, 2, 3, 4, 5])
     shape = [draw.choice([1, 2, 3]), channels, draw.randint(8, 24), draw.randint(8, 33)]
     net, last = draw_network(draw, numbers, shape)
     info = helper.make_tensor_value_info

@@ -58,6 +58,9 @@ def made_up(path):
     onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)],
                                 ir_version=8), path)
 
+# Cycles for which a bank of the state buffer may hold up an instruction.
+BANK_WAIT = 4
+
 
 def turn_inputs(path):
     """Puts a copy that reverses the rows before each convolution of the file;
@@ -114,8 +117,9 @@ def cycles_alone(events, node, turn):
     if not loads or there is None or min(e["ts"] for e in loads) < there:
         return None
     drained = [e for e in own if kind(e) == "act.drain"]
-    copied = {e["args"]["complete"] for e in own if kind(e) == "dma.copy"}
-    if any(e["ts"] in copied for e in drained):
+    # A drain that waited for its records may wait for a bank as well.
+    copied = [e["args"]["complete"] for e in own if kind(e) == "dma.copy"]
+    if any(0 <= e["ts"] - record < BANK_WAIT for e in drained for record in copied):
         return None
     # Results may be laid out anew after that, which is none of the plan's.
     start, end = min(e["ts"] for e in loads), max(e["args"]["complete"] for e in drained)

@@ -22,6 +22,9 @@ struct TailParts {
   int64_t count = 0;     ///< positions of a part
   int64_t positions = 0; ///< of the map; what is left over is no part
   int64_t block = 0;     ///< channels of a block of the result in a part
+  /// Partitions between the channels of two parts, which zeros fill: they are
+  /// encoded along with the channels.
+  int64_t between = 0;
   /// Cycles of the vector unit, less those of copies that it waits for.
   int64_t saved = 0;
 
@@ -31,11 +34,16 @@ struct TailParts {
 
 /// The parts in which a map over operands like `result` is computed: nothing if
 /// its lanes are full, if views overlap without being the same one, or if
-/// copying the parts takes longer than what they save.
+/// copying the parts takes longer than what they save. `mayClear`: zeros may
+/// fill the partitions behind channels that end inside a block, because the map
+/// makes zeros of zeros and has no parameters.
 std::optional<TailParts> tailParts(llvm::ArrayRef<View> operands,
                                    const View &result, machine::VecCost cost,
-                                   machine::VecStore store,
+                                   machine::VecStore store, bool mayClear,
                                    const machine::Description &machine);
+
+/// True if a function, by its instruction-set name, makes zeros of zeros.
+bool keepsZeros(llvm::StringRef function);
 
 /// True if both views name the same elements of a buffer in the same order.
 bool isSamePlace(const View &a, const View &b);
@@ -43,6 +51,14 @@ bool isSamePlace(const View &a, const View &b);
 /// Positions [first, first + count) of channels of a view, which lie without
 /// gaps (tailParts()), from partition `part` on.
 View positionsOf(const View &view, int64_t first, int64_t count, int64_t part);
+
+/// All parts but the first of the last channel tile `view`, where its positions
+/// lie one part after the other.
+View partsAtHome(const View &view, const TailParts &tail);
+/// The same where parts lie side by side.
+View partsBeside(const View &view, const TailParts &tail);
+/// The partitions between parts, for as many positions as a part has.
+View betweenParts(const View &view, const TailParts &tail);
 
 } // namespace ashlar::analysis
 

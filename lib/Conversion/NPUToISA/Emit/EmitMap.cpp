@@ -162,21 +162,27 @@ tailOf(Generator &generator, const View &first, const View *second,
   llvm::SmallVector<View, 2> operands{first};
   if (second && isMap(*second))
     operands.push_back(*second);
-  return analysis::tailParts(operands, result, cost,
-                             analysis::storeOf(first.type, result.type),
-                             generator.machine);
+  return analysis::tailParts(
+      operands, result, cost, analysis::storeOf(first.type, result.type),
+      parameters.mayClear && !stages && !second && !parameters.immediate &&
+          analysis::keepsZeros(isa::name(parameters.function)),
+      generator.machine);
+}
+
+/// Fills the partitions between the channels of parts, before these are copied.
+static void clearBetween(Generator &generator, const View &view,
+                         const analysis::TailParts &tail) {
+  if (tail.between == 0)
+    return;
+  emitFill(generator.builder, analysis::betweenParts(view, tail), 0);
 }
 
 /// Copies the positions of a tile between where they lie and their parts.
 static void copyParts(Generator &generator, const View &view,
                       const analysis::TailParts &tail, bool back) {
-  for (int64_t part = 1; part < tail.parts; ++part) {
-    const View home =
-        analysis::positionsOf(view, part * tail.count, tail.count, 0);
-    const View beside =
-        analysis::positionsOf(view, 0, tail.count, part * tail.pitch);
-    emitCopy(generator.builder, back ? beside : home, back ? home : beside);
-  }
+  const View home = analysis::partsAtHome(view, tail);
+  const View beside = analysis::partsBeside(view, tail);
+  emitCopy(generator.builder, back ? beside : home, back ? home : beside);
 }
 
 /// Whole tiles as they lie, while the positions of the last one are copied to
@@ -200,6 +206,7 @@ static void emitInParts(Generator &generator, const View &first,
   auto last = [&](const View &view) {
     return channelsOf(view, tail.first, tail.channels, machine);
   };
+  clearBetween(generator, last(first), tail);
   copyParts(generator, last(first), tail, /*back=*/false);
   // A square reads its operand twice.
   if (second && isMap(*second) && !analysis::isSamePlace(first, *second))

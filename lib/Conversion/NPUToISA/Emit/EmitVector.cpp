@@ -158,6 +158,7 @@ llvm::Error emitMapOp(Generator &generator, const TileContext &tile) {
   parameters.alpha = map.getAlpha().convertToFloat();
   parameters.beta = map.getBeta().convertToFloat();
   parameters.ownsPartitions = ownsPartitions(tile, map.getInputs().size());
+  parameters.mayClear = true;
   if (tile.result.type.encoded)
     parameters.target = generator.resultScale(tile.op);
   if (tile.measures) {

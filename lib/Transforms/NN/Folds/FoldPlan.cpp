@@ -395,6 +395,19 @@ static void preferWindowLoad(const FoldConv &conv, const MachineView &machine,
     plan = loaded;
 }
 
+/// Positions that the vector unit encodes one after the other of a map that a
+/// load brings as it is: those of the last channel tile go side by side.
+static int64_t encodedPositions(int64_t positions, int64_t channels,
+                                const MachineView &machine) {
+  const int64_t last = channels % machine.partitions;
+  const int64_t whole = channels / machine.partitions * positions;
+  if (last == 0)
+    return whole;
+  const int64_t pitch = divideUp(last, machine.laneUnit) * machine.laneUnit;
+  const int64_t parts = (machine.partitions - last) / pitch + 1;
+  return whole + divideUp(positions, std::max<int64_t>(parts, 1));
+}
+
 static void addCosts(const FoldConv &conv, const MachineView &machine,
                      bool lanes, FoldAlternative &plan) {
   const FoldAlternative bare = plan;
@@ -406,8 +419,12 @@ static void addCosts(const FoldConv &conv, const MachineView &machine,
       plan.lanes > 1 ? 1 : divideUp(plan.channels, machine.partitions);
   bool converts = conv.inputIsFloat || plan.kind != FoldKind::Plain;
   if (converts)
-    plan.encode = conv.batch * rows * divideUp(columns, plan.lanes) * tiles *
-                  machine.encodeCycles;
+    plan.encode =
+        (plan.kind == FoldKind::Plain
+             ? encodedPositions(conv.batch * rows * columns, plan.channels,
+                                machine)
+             : conv.batch * rows * divideUp(columns, plan.lanes) * tiles) *
+        machine.encodeCycles;
   // Mantissas of a byte; the floats of a tile are at least as many again.
   plan.serial = 2 * conv.batch * rows * divideUp(columns, plan.lanes) * tiles >
                 machine.partitionBytes;
