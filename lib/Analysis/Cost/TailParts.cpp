@@ -228,6 +228,8 @@ std::optional<TailParts> tailParts(llvm::ArrayRef<View> operands,
   tail.saved = saved - copied - latencies;
   if (tail.saved <= 0)
     return std::nullopt;
+  if (tail.between > 0)
+    tail.saved = saved;
   return tail;
 }
 

@@ -25,7 +25,9 @@ struct TailParts {
   /// Partitions between the channels of two parts, which zeros fill: they are
   /// encoded along with the channels.
   int64_t between = 0;
-  /// Cycles of the vector unit, less those of copies that it waits for.
+  /// Cycles of the vector unit. Less those of copies that it waits for, unless
+  /// zeros lie between parts: layouts of chains of maps are compared by them,
+  /// while the encode of an image is counted as the engine is busy.
   int64_t saved = 0;
 
   /// Channels of the instruction.
