@@ -27,7 +27,7 @@ struct CellRun {
   int64_t bytes = 1;    ///< stored per cell: 1, or as many as an element has
   int64_t address = 0;  ///< in DRAM
   /// How they are stored there, if not as bytes: loads write whole elements.
-  std::optional<numerics::CodeStream> codes;
+  std::optional<numerics::CodeStream> codes{};
 
   bool sameRows(const CellRun &other) const {
     return firstRow == other.firstRow && blocks == other.blocks &&

@@ -39,8 +39,8 @@ def convolution(x):
 class Board:
     def __init__(self, model, folder):
         self.folder = folder
-        # Kernels that are stored whole can be exchanged in place.
-        common.run_tool("ashlarc", model, "-o", self.path("stem.ash"),
+        # Kernels that are stored whole can be exchanged in place; folds are of the array.
+        common.run_tool("ashlarc", model, "--sparse=off", "-o", self.path("stem.ash"),
                         "--weight-compression=off")
         self.text = common.run_tool("ashlar-dis", self.path("stem.ash")).stdout
 

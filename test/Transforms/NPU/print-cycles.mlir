@@ -7,8 +7,9 @@
 // 130 channels are two channel tiles: 2 * 100 elements. A graph input is loaded
 // by whoever reads it.
 // CHECK: {{^}}relu	vec	200{{$}}
-// Encodes write mantissas in a second pass.
-// CHECK-NEXT: {{^}}encode	vec	400{{$}}
+// Encodes write mantissas in a second pass; the second tile, of two channels, is
+// computed in ten parts of ten positions side by side.
+// CHECK-NEXT: {{^}}encode	vec	220{{$}}
 module attributes {ashlar.target = #ashlar.target<"a1">} {
 func.func @maps(%x: tensor<1x130x10x10xf32>) -> tensor<1x130x10x10x!bfp.block<mantissa = 8, block = 16, range = 7, axis = 1>> {
   %0 = npu.vec.map "relu"(%x) {layout = #npu.layout<axis = 1>, alpha = 0.0 : f32, beta = 0.0 : f32} : (tensor<1x130x10x10xf32>) -> tensor<1x130x10x10xf32> loc("relu")

@@ -63,7 +63,7 @@ TEST(TapPrograms, OtherPlacesOrBytesAreOtherPrograms) {
   EXPECT_EQ(programs.find(TapLayout(op), formOf(op), bytes), one);
 }
 
-TEST(TapPrograms, AnOrderedStreamServesBothForms) {
+TEST(TapPrograms, EachFormIsDecodedOnce) {
   const std::vector<uint8_t> bytes = streamOf(2, -3);
   TapPrograms programs;
   const isa::TccRun op = runOf(2);
@@ -72,7 +72,8 @@ TEST(TapPrograms, AnOrderedStreamServesBothForms) {
   const auto chunks = programs.find(layout, TapForm::Chunks, bytes);
   const auto ordered = programs.find(layout, TapForm::Ordered, bytes);
   EXPECT_NE(ordered, chunks);
-  EXPECT_EQ(programs.find(layout, TapForm::Chunks, bytes), ordered);
+  EXPECT_EQ(programs.find(layout, TapForm::Chunks, bytes), chunks);
+  EXPECT_EQ(programs.find(layout, TapForm::Ordered, bytes), ordered);
   ASSERT_EQ(ordered->of(1).size(), 9u);
   EXPECT_EQ(ordered->of(1)[8].value, -3);
 }
