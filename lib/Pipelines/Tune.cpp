@@ -10,6 +10,7 @@
 #include "ashlar/Transforms/NN/Passes.h"
 #include "ashlar/Transforms/NPU/Passes.h"
 #include "dialects/Ashlar/Decision.h"
+#include "dialects/NN/NNOps.h"
 #include "dialects/NPU/NPUDialect.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/JSON.h"
@@ -104,16 +105,40 @@ llvm::Error Compilation::measureMaps() {
   return llvm::Error::success();
 }
 
-/// True if a layer may take fewer cycles on the sparse cluster without its fold
-/// than on the array with it, as far as bounds can tell.
-static bool mayLeaveFolds(ModuleOp module) {
-  return module
-      ->walk([](Operation *op) {
-        return op->hasAttr(records::kLeastOnClusterAttr)
-                   ? WalkResult::interrupt()
-                   : WalkResult::advance();
-      })
-      .wasInterrupted();
+namespace {
+/// What is at stake where folds may go, as far as bounds can tell.
+struct FoldStakes {
+  /// Cycles by which layers may be faster on the sparse cluster without their
+  /// folds than on the array with them.
+  int64_t gain = 0;
+  /// Cycles that convolutions take at least, one after the other.
+  int64_t network = 0;
+};
+} // namespace
+
+static FoldStakes stakesOf(ModuleOp module,
+                           const machine::Description &machine) {
+  FoldStakes stakes;
+  module->walk([&](nn::ConvOp op) {
+    auto decision = records::decisionOf(op, records::kDecisionAttr);
+    const auto chosen = decision ? records::Decision(decision).cyclesOf(
+                                       decision.getChoice().getValue())
+                                 : std::nullopt;
+    if (!chosen) {
+      const auto result = cast<RankedTensorType>(op.getY().getType());
+      const auto weights = cast<RankedTensorType>(op.getW().getType());
+      const int64_t products = weights.getNumElements() / weights.getDimSize(0);
+      stakes.network +=
+          result.getNumElements() * products /
+          static_cast<int64_t>(machine.pe.rows * machine.pe.columns);
+      return;
+    }
+    stakes.network += *chosen;
+    if (auto least =
+            op->getAttrOfType<IntegerAttr>(records::kLeastOnClusterAttr))
+      stakes.gain += *chosen - least.getInt();
+  });
+  return stakes;
 }
 
 /// Cycles of the program that the phases from `next` on make of a copy of
@@ -159,12 +184,18 @@ Compilation::cyclesFrom(ModuleOp module, Phase next, llvm::StringRef only,
 /// (docs/decisions/layout/2026-11-23-folds-with-clusters.md).
 static constexpr int64_t kClearFold = 32;
 
+/// True if a gain of `gain` may be clear in a program of `cycles` cycles.
+static bool mayBeClear(int64_t gain, int64_t cycles) {
+  return gain * (kClearFold + 1) > cycles;
+}
+
 /// A fold is for the array; the sparse cluster reads a map as it is. Where
 /// bounds leave open which of both is faster, the programs decide, and the
 /// module, whose folds are done, is made again from `before` if that is clearly
 /// better.
 llvm::Error Compilation::chooseFolds(ModuleOp before) {
-  if (options.comparedWork == 0 || !mayLeaveFolds(*result.module))
+  const FoldStakes stakes = stakesOf(*result.module, machine);
+  if (options.comparedWork == 0 || !mayBeClear(stakes.gain, stakes.network))
     return llvm::Error::success();
   // Its own: a phase file continues with a new one, too.
   const auto own = std::make_shared<ComparisonBudget>(options.comparedWork);
@@ -178,6 +209,8 @@ llvm::Error Compilation::chooseFolds(ModuleOp before) {
     return folded.takeError();
   if (own->wasGivenUp(kFoldsCompared) || !own->allows(kFoldsCompared))
     return omit();
+  if (*folded >= 0 && !mayBeClear(stakes.gain, *folded))
+    return llvm::Error::success();
   auto plain = cyclesFrom(before, Phase::Fold, "plain", own);
   if (!plain)
     return plain.takeError();
