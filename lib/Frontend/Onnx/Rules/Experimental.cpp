@@ -12,6 +12,15 @@ using namespace ashlar::nn;
 
 namespace {
 
+/// The operand; these operators are of floats alone.
+Value floatsOf(Node &n) {
+  Value x = n.input(0);
+  if (x && !isFloatElement(x))
+    return n.malformed("the operand has the type {}, expected floats",
+                       typeText(x));
+  return x;
+}
+
 /// x * factor + summand, of which neutral ones are left out.
 Value affineOf(Node &n, Value x, double factor, double summand) {
   if (x && factor != 1)
@@ -24,11 +33,11 @@ Value affineOf(Node &n, Value x, double factor, double summand) {
 void affine(Node &n) {
   const double alpha = n.getFloat("alpha", 1.0f),
                beta = n.getFloat("beta", 0.0f);
-  n.setOutput(0, affineOf(n, n.input(0), alpha, beta));
+  n.setOutput(0, affineOf(n, floatsOf(n), alpha, beta));
 }
 
 void scale(Node &n) {
-  n.setOutput(0, affineOf(n, n.input(0), n.getFloat("scale", 1.0f), 0));
+  n.setOutput(0, affineOf(n, floatsOf(n), n.getFloat("scale", 1.0f), 0));
 }
 
 /// alpha * function(beta * x)
@@ -36,13 +45,13 @@ template <UnaryFunction function>
 void scaledFunction(Node &n) {
   const double alpha = n.getFloat("alpha", 1.0f),
                beta = n.getFloat("beta", 1.0f);
-  Value x = affineOf(n, n.input(0), beta, 0);
+  Value x = affineOf(n, floatsOf(n), beta, 0);
   n.setOutput(0, affineOf(n, n.unary(function, x), alpha, 0));
 }
 
 /// The operand, if it is a batch of maps [N, C, H, W].
 Value mapsOf(Node &n) {
-  Value x = n.input(0);
+  Value x = floatsOf(n);
   if (x && rankOf(x) != 4)
     return n.malformed("the operand is {}, expected four dimensions",
                        typeText(x));
