@@ -57,8 +57,10 @@ public:
           return success();
         }) {}
 
-  /// Empty if there was none.
-  const std::string &get() const { return text; }
+  bool isEmpty() const { return text.empty(); }
+  std::string take() {
+    return text.empty() ? "a pass failed without a message" : text;
+  }
 
 private:
   void add(Diagnostic &diagnostic) {
@@ -119,10 +121,10 @@ Compilation::runPasses(ErrorClass failure,
   if (succeeded(manager.run(*result.module)))
     return llvm::Error::success();
   // Every rule of ours that a model breaks has a message.
-  if (diagnostics.get().empty())
+  if (diagnostics.isEmpty())
     return makeError(ErrorClass::Internal, "pass {} failed without a message",
                      failed);
-  return makeError(failure, "{}", diagnostics.get());
+  return makeError(failure, "{}", diagnostics.take());
 }
 
 llvm::Error Compilation::import() {
@@ -319,7 +321,7 @@ llvm::Error Compilation::checkEntry() {
     manager.addPass(tile::createVerifyTiles({/*checkPlan=*/false}));
   if (succeeded(valid) && succeeded(manager.run(*result.module)))
     return llvm::Error::success();
-  return makeError(ErrorClass::Malformed, "{}", diagnostics.get());
+  return makeError(ErrorClass::Malformed, "{}", diagnostics.take());
 }
 
 /// An operation that meets a layout which its code does not handle would give

@@ -229,7 +229,7 @@ OperationCycles MovePredictor::run() {
     return cycles;
   if (const auto tail = tailParts({to}, stored, machine::VecCost::Cheap, store,
                                   /*mayClear=*/false, machine))
-    cycles.vector -= tail->saved;
+    cycles.vector -= tail->saved - tail->copies;
   return cycles;
 }
 

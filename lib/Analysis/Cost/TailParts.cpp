@@ -225,11 +225,9 @@ std::optional<TailParts> tailParts(llvm::ArrayRef<View> operands,
            partCopies(result, tail, machine);
   const auto latencies =
       static_cast<int64_t>(2 * machine.dma.onchipLatency + machine.vec.latency);
-  tail.saved = saved - copied - latencies;
-  if (tail.saved <= 0)
+  tail.saved = saved, tail.copies = copied + latencies;
+  if (tail.saved <= tail.copies)
     return std::nullopt;
-  if (tail.between > 0)
-    tail.saved = saved;
   return tail;
 }
 

@@ -226,7 +226,11 @@ int64_t VectorPredictor::savedByParts(npu::MapInterface map,
                      !mlir::isa<npu::VecRequantiseOp>(op);
   const auto tail = tailParts(maps, result, cost, storeOf(from, result.type),
                               plain && keepsZeros(map.getOp()), machine);
-  return tail ? tail->saved : 0;
+  if (!tail)
+    return 0;
+  // Layouts of chains of maps are compared by what the chain waits for; the
+  // encode of an image, with zeros between parts, as the engine is busy.
+  return tail->between > 0 ? tail->saved : tail->saved - tail->copies;
 }
 
 int64_t VectorPredictor::map(npu::MapInterface map) {

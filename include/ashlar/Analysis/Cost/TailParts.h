@@ -25,10 +25,8 @@ struct TailParts {
   /// Partitions between the channels of two parts, which zeros fill: they are
   /// encoded along with the channels.
   int64_t between = 0;
-  /// Cycles of the vector unit. Less those of copies that it waits for, unless
-  /// zeros lie between parts: layouts of chains of maps are compared by them,
-  /// while the encode of an image is counted as the engine is busy.
-  int64_t saved = 0;
+  int64_t saved = 0;  ///< cycles of the vector unit
+  int64_t copies = 0; ///< cycles of the copies that it waits for
 
   /// Channels of the instruction.
   int64_t across() const { return (parts - 1) * pitch + channels; }

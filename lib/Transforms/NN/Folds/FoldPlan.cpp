@@ -396,7 +396,8 @@ static void preferWindowLoad(const FoldConv &conv, const MachineView &machine,
 }
 
 /// Positions that the vector unit encodes one after the other of a map that a
-/// load brings as it is: those of the last channel tile go side by side.
+/// load brings as it is: those of the last channel tile go side by side
+/// (analysis::tailParts(), which knows the views).
 static int64_t encodedPositions(int64_t positions, int64_t channels,
                                 const MachineView &machine) {
   const int64_t last = channels % machine.partitions;

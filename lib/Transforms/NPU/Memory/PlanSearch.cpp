@@ -263,7 +263,8 @@ LogicalResult Planner::refuseManyTiles() const {
       continue;
     const int64_t tiles = countTiles(shape, plan.choice.tile);
     all += static_cast<uint64_t>(tiles);
-    largest = std::max(largest, {tiles, plan.op});
+    if (tiles > largest.first)
+      largest = {tiles, plan.op};
   }
   if (all <= most)
     return success();
