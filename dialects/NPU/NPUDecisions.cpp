@@ -276,6 +276,20 @@ void setPattern(Operation *op, PatternAttr pattern) {
     cast<PeMatmulOp>(op).setPatternAttr(pattern);
 }
 
+int64_t vectorShareOf(Operation *op) {
+  if (auto conv = dyn_cast_if_present<PeConvOp>(op))
+    return static_cast<int64_t>(conv.getVectorShare());
+  auto matmul = dyn_cast_if_present<PeMatmulOp>(op);
+  return matmul ? static_cast<int64_t>(matmul.getVectorShare()) : 0;
+}
+
+void setVectorShare(Operation *op, int64_t share) {
+  if (auto conv = dyn_cast<PeConvOp>(op))
+    conv.setVectorShare(static_cast<uint64_t>(share));
+  else
+    cast<PeMatmulOp>(op).setVectorShare(static_cast<uint64_t>(share));
+}
+
 void setStationary(Operation *op, Stationary stationary) {
   // Weights are what an operation without the attribute holds.
   StationaryAttr attr;

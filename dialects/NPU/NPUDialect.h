@@ -101,6 +101,11 @@ PatternAttr patternOf(mlir::Operation *op);
 /// The windows that the drain of a convolution reduces, or null.
 PoolingAttr poolingOf(mlir::Operation *op);
 void setPattern(mlir::Operation *op, PatternAttr pattern);
+/// Sixteenths of the results of `op` to which the vector unit applies the
+/// function: 0 unless it is a product of the dense array that shares them.
+int64_t vectorShareOf(mlir::Operation *op);
+/// Sets it on a product of the dense array.
+void setVectorShare(mlir::Operation *op, int64_t share);
 
 /// True for one of these whose result leaves the array encoded, with blocks
 /// along the free axis, and is transposed as whole blocks by an identity

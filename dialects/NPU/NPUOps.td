@@ -45,7 +45,8 @@ def NPU_PeConvOp : NPU_ConvOp<"pe.conv", ["refuseOperand", "refuseResult"],
                                     DefaultValuedOptionalAttr<I64Attr, "1">:$packed_rows,
                                    UnitAttr:$rows_apart,
                                     NPU_Decision<NPU_PatternAttr>:$pattern,
-                                    NPU_Decision<NPU_PoolingAttr>:$pooling)> {
+                                    NPU_Decision<NPU_PoolingAttr>:$pooling,
+                                    DefaultValuedOptionalAttr<I64Attr, "0">:$vector_share)> {
   let summary = "convolution on the dense array with its drain epilogue";
   let description = [{
     `acc = conv(x, w)` exactly (docs/Numerics.md, accumulate), then per output
@@ -53,7 +54,8 @@ def NPU_PeConvOp : NPU_ConvOp<"pe.conv", ["refuseOperand", "refuseResult"],
     the result's storage. With `slope` alpha is slope[o]. Spatial rank 1 to 3; `pads` lists all begins, then
     all ends. `packed_rows` rows of results are side by side in the columns of
     the array, with `rows_apart` as many rows of `x` in its rows as well
-    (docs/Machine.md 4).
+    (docs/Machine.md 4). The vector unit applies the function, and what follows
+    it, to `vector_share` sixteenths of the results; ACT does all else.
 
     Constraints:
     - npu_pe_conv_c1: `x` and `w` have `!bfp.block` element types along axis 1,
@@ -78,6 +80,9 @@ def NPU_PeConvOp : NPU_ConvOp<"pe.conv", ["refuseOperand", "refuseResult"],
     - npu_pe_conv_c11: with `pooling` the spatial rank is 2, the map has the shape
       of npu_pe_conv_c3 and the result that of its windows; there is no residual
       and no integer epilogue, the weights are stationary, and `packed_rows` is 1.
+    - npu_pe_conv_c12: `vector_share` is from 0 to 15. Unless it is 0, the factors
+      are encoded, the weights stationary and streamed, and there is no slope,
+      no integer epilogue, no pooling, and `packed_rows` is 1.
 
     Example:
     ```mlir
@@ -153,7 +158,8 @@ def NPU_PeMatmulOp
     - npu_pe_matmul_c1: both operands have `!bfp.block` element types with the
       block axis along k, or both are integers of 8 or 16 bits.
     - npu_pe_matmul_c2: the result's shape is that of the product.
-    - npu_pe_matmul_c3: as npu_pe_conv_c4 to npu_pe_conv_c7 and npu_pe_conv_c10.
+    - npu_pe_matmul_c3: as npu_pe_conv_c4 to npu_pe_conv_c7, npu_pe_conv_c10 and
+      npu_pe_conv_c12.
 
     Example: `%y = npu.pe.matmul(%a, %b) {...} : (...) -> ...`
   }];
@@ -166,7 +172,8 @@ def NPU_PeMatmulOp
     DefaultValuedOptionalAttr<NPU_StationaryAttr,
         "::ashlar::npu::Stationary::Weights">:$stationary,
     UnitAttr:$integer_epilogue, NPU_Decision<NPU_ZerosAttr>:$zeros,
-    NPU_Decision<NPU_PatternAttr>:$pattern),
+    NPU_Decision<NPU_PatternAttr>:$pattern,
+    DefaultValuedOptionalAttr<I64Attr, "0">:$vector_share),
     NPU_Decisions);
   let results = (outs NPU_Tensor:$y);
   let assemblyFormat = [{

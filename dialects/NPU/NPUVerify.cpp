@@ -4,6 +4,7 @@
 // NPUOps.td. Shapes are checked by the rules of nn: what these verifiers accept
 // planning and code generation can handle.
 
+#include "dialects/NPU/NPUVerify.h"
 #include "ashlar/Numerics/BlockArithmetic.h"
 #include "ashlar/Numerics/Function.h"
 #include "ashlar/Support/CheckedMath.h"
@@ -310,31 +311,12 @@ bool readsInside(const AccessPattern &pattern, ArrayRef<int64_t> source) {
 
 } // namespace
 
-/// npu_pe_conv_c8.
-static LogicalResult checkPackedRows(PeConvOp op) {
-  const auto rows = static_cast<int64_t>(op.getPackedRows());
-  ArrayRef<int64_t> x = shapeOf(op.getX()), result = shapeOf(op.getY());
-  if (op.getRowsApart() &&
-      (rows < 2 || x.size() < 4 || x[x.size() - 2] % rows != 0))
-    return op.emitOpError() << "has " << rows
-                            << " packed rows apart, expected 2 or more that "
-                               "divide the rows of the operand";
-  if (rows == 1)
-    return success();
-  const int64_t height = result.size() > 3 ? result[result.size() - 2] : 1;
-  if (rows >= 2 && rows <= height && op.getGroup() == 1 &&
-      !hasStationaryActivations(op) && !patternOf(op))
-    return success();
-  return op.emitOpError() << "packs " << rows << " of " << height
-                          << " rows, expected 1, or at most all rows of a "
-                             "convolution of one group with stationary weights "
-                             "and no N:M pattern";
-}
-
 LogicalResult PeConvOp::verify() {
   if (failed(checkConv(*this, 3))) // npu_pe_conv_c1, c3 to c5
     return failure();
   if (failed(checkPackedRows(*this))) // npu_pe_conv_c8
+    return failure();
+  if (failed(checkVectorShare(*this))) // npu_pe_conv_c12
     return failure();
   return checkQuant(*this); // npu_pe_conv_c6
 }
@@ -392,8 +374,9 @@ LogicalResult PeMatmulOp::verify() {
     return failure();
   int64_t xRank = x.size(), wRank = w.size();
   if (failed(checkFactors(*this, getX(), xRank - 1, getW(), wRank - 2)))
-    return failure();                         // npu_pe_matmul_c1
-  if (failed(checkEpilogue(*this, w.back()))) // npu_pe_matmul_c3
+    return failure();                           // npu_pe_matmul_c1
+  if (failed(checkEpilogue(*this, w.back())) || // npu_pe_matmul_c3
+      failed(checkVectorShare(*this)))
     return failure();
   return checkQuant(*this);
 }

@@ -351,7 +351,7 @@ llvm::Error Compilation::bind() {
     manager.addPass(npu::createVerifyFormats());
     manager.addPass(npu::createChoosePatterns({options.nmWeights}));
     manager.addPass(npu::createChooseStationary());
-    manager.addPass(npu::createChooseFunctionEngine());
+    manager.addPass(npu::createChooseFunctionEngine({options.functionEngine}));
     manager.addPass(npu::createAnalyseZeros());
   });
 }
@@ -416,6 +416,7 @@ llvm::Error Compilation::assign() {
     manager.addPass(npu::createReadWindows());
     manager.addPass(npu::createSpreadMaps({keepLarge}));
     manager.addPass(npu::createPoolInDrain({poolDrain, poolReason}));
+    manager.addPass(npu::createShareFunctions({options.functionEngine}));
   });
 }
 

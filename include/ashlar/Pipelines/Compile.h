@@ -100,6 +100,8 @@ struct CompileOptions {
   std::string packRows = "auto";
   /// Pools that drain PSUM: auto, on or off.
   std::string poolDrain = "auto";
+  /// What applies functions behind products: auto, drain, vector or shared.
+  std::string functionEngine = "auto";
   /// How transposes are done: auto, pe, planes, floats, dma or copy.
   std::string transpose = "auto";
   /// Order of instructions in the queues: list, search or off.

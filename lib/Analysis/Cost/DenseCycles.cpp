@@ -3,6 +3,7 @@
 // Array cycles of convolutions with stationary weights.
 
 #include "ashlar/Analysis/Cost/DenseCycles.h"
+#include "ashlar/Analysis/Cost/FunctionCycles.h"
 
 #include "ashlar/Analysis/Array/PatternTiles.h"
 #include "ashlar/Analysis/Array/RowPacking.h"
@@ -146,6 +147,7 @@ private:
   int64_t xBytes, stride, residual; ///< bytes, elements, bytes (0: none)
   StorageType stored;
   machine::VecCost function;
+  int64_t share;            ///< of the vector unit
   npu::PoolingAttr pooling; ///< of the drain, or null
   StorageType result;       ///< of reduced windows
   int64_t pooledColumns = 1;
@@ -163,8 +165,8 @@ DensePipeline::DensePipeline(npu::PeConvOp conv, int64_t rows,
                              int64_t entries,
                              const machine::Description &machine)
     : machine(machine), rows(rows), lanes(lanes.count), drained(result.count),
-      function(drainFunction(conv)), pooling(conv.getPoolingAttr()),
-      result(storageOf(conv.getY())) {
+      function(drainFunction(conv)), share(npu::vectorShareOf(conv)),
+      pooling(conv.getPoolingAttr()), result(storageOf(conv.getY())) {
   const StorageType x = activationStorage(conv), w = weightStorage(conv);
   passes = static_cast<int64_t>(
       machine::pePasses(machine, x.digitBits(), w.digitBits()));
@@ -323,8 +325,7 @@ int64_t DensePipeline::drainOf(const Box &box, int64_t columns) const {
   }
   const Box line{1, box.positions() * rows};
   return std::max(
-      static_cast<int64_t>(
-          machine::actDrain(machine, columns, box.positions(), function).issue),
+      sharedDrain(machine, columns, box.positions(), function, share),
       claim(accesses(line, stored.bytes(), 1, line.width) +
             (residual > 0 ? accesses(line, residual, 1, line.width) : 0)));
 }

@@ -17,11 +17,12 @@ using namespace mlir;
 
 namespace ashlar::analysis {
 
-/// True if a convolution drains `map` encoded.
+/// True if a convolution drains all of `map` encoded.
 static bool isDrained(Value map, const machine::Description &machine) {
   Operation *producer = map.getDefiningOp();
   return isa_and_nonnull<npu::PeConvOp, npu::TcuConvOp>(producer) &&
          !npu::hasStationaryActivations(producer) &&
+         npu::vectorShareOf(producer) == 0 &&
          drainEncodes(storageOf(map), shapeOf(map)[1], machine);
 }
 

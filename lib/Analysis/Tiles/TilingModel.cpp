@@ -314,6 +314,7 @@ TilingModel convModel(Op op, const machine::Description &machine) {
     return model;
   }
   addDrainScratch(model, model.resultShape[1], machine);
+  addSharedScratch(model, op, machine);
   // Columns of rows apart do not end where channel tiles do.
   if (llvm::isa<npu::PeConvOp>(op) && !lanes.spread())
     addOutputCut(model, machine);
@@ -360,6 +361,7 @@ TilingModel matmulModel(npu::PeMatmulOp op,
     return model;
   }
   addDrainScratch(model, model.resultShape.back(), machine);
+  addSharedScratch(model, op, machine);
   addOutputCut(model, machine);
   return model;
 }

@@ -16,6 +16,10 @@ TilingModel baseModel(mlir::Operation *op);
 /// Axes of a result of `rank` except `skip`, outermost first.
 llvm::SmallVector<int64_t, 6> axesExcept(int64_t rank, int64_t skip);
 
+/// The scratch memory of `op` if the vector unit finishes some of its results.
+void addSharedScratch(TilingModel &model, mlir::Operation *op,
+                      const machine::Description &machine);
+
 /// Movements: MoveTiling.cpp.
 TilingModel moveModel(npu::DmaMoveOp op, const machine::Description &machine);
 TilingModel transposeModel(npu::PeTransposeOp op,

@@ -34,12 +34,20 @@ static llvm::SmallVector<int64_t, 4> mapAxes(int64_t rank) {
   return axes;
 }
 
+/// Where drains write: what they cannot encode goes to scratch memory. Scratch
+/// memory of shared functions is for some of them only.
+static const View &drainTarget(const TileContext &tile) {
+  return tile.scratch.empty() || npu::vectorShareOf(tile.op) > 0
+             ? tile.result
+             : tile.scratch[0];
+}
+
 template <typename Op>
 ProductGeometry ProductGeometry::ofConv(Op conv, const TileContext &tile) {
   int64_t rank = tile.out.size.size(), spatial = rank - 2;
   ProductGeometry geometry;
   geometry.x = tile.operands[0];
-  geometry.y = tile.scratch.empty() ? tile.result : tile.scratch[0];
+  geometry.y = drainTarget(tile);
   if (const analysis::Lanes &lanes = tile.model->operands[0].lanes;
       !lanes.spread())
     geometry.xLanes = lanes;
@@ -195,7 +203,7 @@ ProductGeometry::ofMatmul(Generator &generator, const TileContext &tile) {
   int64_t rank = tile.out.size.size();
   ProductGeometry geometry;
   geometry.x = tile.operands[0];
-  geometry.y = tile.scratch.empty() ? tile.result : tile.scratch[0];
+  geometry.y = drainTarget(tile);
   bool dynamic = !tile.model->operands[1].streamed;
   if (rank > 5)
     return generator.unsupported(tile.op, "matrix products of rank above 5");

@@ -62,6 +62,7 @@ constexpr Decided decided[] = {{"batch", Phase::Import},
                                {"nm-weights", Phase::Assign},
                                {"pack-rows", Phase::Assign},
                                {"pool-drain", Phase::Assign},
+                               {"function-engine", Phase::Assign},
                                {"map-compression", Phase::Plan},
                                {"weight-compression", Phase::Emit}};
 

@@ -222,6 +222,7 @@ constexpr Setting settings[] = {
     {OPT_weight_compression, setListed<&CompileOptions::weightCompression>},
     {OPT_nm_weights, setListed<&CompileOptions::nmWeights>},
     {OPT_pack_rows, setListed<&CompileOptions::packRows>},
+    {OPT_function_engine, setListed<&CompileOptions::functionEngine>},
     {OPT_pool_drain, setListed<&CompileOptions::poolDrain>},
     {OPT_transpose, setListed<&CompileOptions::transpose>},
     {OPT_schedule, setListed<&CompileOptions::schedule>},

@@ -152,6 +152,12 @@ defm pool_drain : Value<"pool-drain">, MetaVarName<"MODE">,
            "PSUM: auto (default: fewest cycles), on or off">,
   Values<"auto,on,off">, Group<mapping_group>;
 
+defm function_engine : Value<"function-engine">, MetaVarName<"ENGINE">,
+  HelpText<"functions of several cycles behind products of the array: auto "
+           "(default: fewest cycles), drain (ACT), vector (the vector unit) or "
+           "shared (both, wherever possible)">,
+  Values<"auto,drain,vector,shared">, Group<mapping_group>;
+
 defm sparse : Value<"sparse">, MetaVarName<"MODE">,
   HelpText<"use of the sparse cluster: auto (default: fewest cycles), "
            "off, tile or scatter">,

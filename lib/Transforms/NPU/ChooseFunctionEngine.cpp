@@ -8,11 +8,10 @@
 // a function takes several cycles per result, the drain is slower than the
 // array that it drains, and VEC, which has nothing to do meanwhile, is done
 // sooner. No value changes: a drain applies the function to the
-// binary32 result that it stores here.
+// binary32 result that it stores here. ashlar-npu-share-functions, which knows
+// the layouts, may bring the function back to share it.
 
-#include "ashlar/Analysis/Array/StationaryPlan.h"
-#include "ashlar/Analysis/Cost/DenseCycles.h"
-#include "ashlar/Analysis/Cost/OperationCycles.h"
+#include "ashlar/Analysis/Cost/FunctionCycles.h"
 #include "ashlar/Analysis/Layout/StorageType.h"
 #include "ashlar/Analysis/Layout/View.h"
 #include "ashlar/Transforms/NPU/Passes.h"
@@ -27,6 +26,7 @@ namespace ashlar::npu {
 #include "ashlar/Transforms/NPU/Passes.h.inc"
 
 using namespace mlir;
+using analysis::FunctionCycles;
 using analysis::storageOf;
 
 namespace {
@@ -35,51 +35,6 @@ namespace {
 /// waits for another engine, and the result takes memory twice unless the
 /// function works in place.
 constexpr int64_t kFunctionGain = 8;
-
-/// Cycles of the engines that make the result of a product.
-struct FunctionCycles {
-  int64_t array = 0;
-  int64_t drain = 0; ///< with the function
-  int64_t plain = 0; ///< a drain without it
-  int64_t vector = 0;
-
-  int64_t together() const { return std::max(array, drain); }
-  int64_t apart() const { return std::max({array, plain, vector}); }
-};
-
-/// The engines work side by side, tile by tile: the slowest one decides.
-FunctionCycles predict(Operation *op, const machine::Description &machine) {
-  const analysis::ProductShape product = analysis::productShape(op);
-  const machine::VecCost function = analysis::drainFunction(op);
-  const auto positions = static_cast<uint64_t>(
-      cast<RankedTensorType>(op->getResult(0).getType()).getNumElements() /
-      product.outputs);
-  const analysis::StorageType x = analysis::activationStorage(op),
-                              w = analysis::weightStorage(op);
-  machine::PeStreamShape stream;
-  stream.positions = positions;
-  stream.passes = machine::pePasses(machine, x.digitBits(), w.digitBits());
-  stream.narrow = analysis::isNarrow(x, w, machine);
-  FunctionCycles prediction;
-  for (const analysis::ColumnTile &column :
-       analysis::planStationary(product, machine)) {
-    const auto cols = static_cast<uint64_t>(column.cols);
-    prediction.array +=
-        static_cast<int64_t>(machine::peSteps(machine, stream).cycles) *
-        static_cast<int64_t>(column.tiles.size());
-    prediction.drain += static_cast<int64_t>(
-        machine::actDrain(machine, cols, positions, function).issue);
-    prediction.plain +=
-        static_cast<int64_t>(machine::actDrain(machine, cols, positions).issue);
-  }
-  prediction.vector = static_cast<int64_t>(
-      machine::vecMap(machine, function,
-                      analysis::storeOf(analysis::f32Storage(),
-                                        storageOf(op->getResult(0))),
-                      static_cast<uint64_t>(product.outputs), positions)
-          .issue);
-  return prediction;
-}
 
 /// A drain whose function VEC can apply to what it would store.
 template <typename OpTy>
@@ -106,7 +61,11 @@ bool fits(Operation *op, const machine::Description &machine) {
 
 struct ChooseFunctionEnginePass
     : impl::ChooseFunctionEngineBase<ChooseFunctionEnginePass> {
+  using ChooseFunctionEngineBase::ChooseFunctionEngineBase;
+
   void runOnOperation() override {
+    if (engine == "drain" || engine == "shared")
+      return;
     auto machine = boundMachineOf(getOperation());
     if (failed(machine))
       return signalPassFailure();
@@ -128,15 +87,19 @@ private:
   void choose(OpTy op, const machine::Description &machine) {
     if (!mayMoveFunction(op))
       return;
-    const FunctionCycles cycles = predict(op, machine);
+    const FunctionCycles cycles =
+        analysis::functionCycles(op, analysis::Lanes(), machine);
     if (cycles.drain == cycles.plain)
       return;
     const bool gains =
+        engine == "vector" ||
         cycles.together() - cycles.apart() > cycles.together() / kFunctionGain;
     const bool moves = gains && fits(op, machine);
     setDecision(op, cycles, moves,
-                moves ? "the drain with the function is slower than the array, "
-                        "and the vector unit is faster"
+                moves && engine == "vector" ? "requested"
+                : moves
+                    ? "the drain with the function is slower than the array, "
+                      "and the vector unit is faster"
                 : gains ? "the state buffer has no room for the values before "
                           "the function"
                         : "the vector unit would not gain enough");
@@ -146,10 +109,10 @@ private:
 
   void setDecision(Operation *op, const FunctionCycles &cycles, bool moves,
                    llvm::StringRef reason) {
-    constexpr llvm::StringLiteral drain = "drain", vector = "vector-unit";
-    records::Decision(op->getContext(), moves ? vector : drain, reason)
-        .alternative(drain, cycles.together())
-        .alternative(vector, cycles.apart())
+    records::Decision(op->getContext(),
+                      moves ? kFunctionInVectorUnit : kFunctionInDrain, reason)
+        .alternative(kFunctionInDrain, cycles.together())
+        .alternative(kFunctionInVectorUnit, cycles.apart())
         .record(op, kFunctionDecisionAttr);
   }
 

@@ -9,6 +9,7 @@
 #include "ashlar/Analysis/Array/RowPacking.h"
 #include "ashlar/Analysis/Array/StationaryPlan.h"
 #include "ashlar/Analysis/Array/WeightPattern.h"
+#include "ashlar/Analysis/Cost/FunctionCycles.h"
 #include "ashlar/Analysis/Layout/MapForm.h"
 #include "ashlar/Analysis/Layout/MoveView.h"
 #include "ashlar/Analysis/Module/NodeNames.h"
@@ -182,6 +183,17 @@ LogicalResult checkRowsApart(Operation *op,
                               "or the array is too small for them";
 }
 
+/// Pieces that the vector unit finishes are those of drains that write the
+/// result where it stays.
+LogicalResult checkShare(Operation *op, const machine::Description &machine) {
+  if (vectorShareOf(op) == 0 || analysis::mayShareFunction(op, machine))
+    return success();
+  return op->emitOpError()
+         << "leaves functions to the vector unit, but its drains cannot write "
+            "the result where it is stored, or its weights are computed, or a "
+            "scale policy watches it";
+}
+
 /// Blocks are whole exponent cells.
 LogicalResult checkBlocks(Operation *op, const machine::Description &machine) {
   auto cell = static_cast<int64_t>(machine.xmGroup);
@@ -264,7 +276,8 @@ LogicalResult checkAssigned(Operation *op,
   if (failed(checkBound(op, machine)) || failed(checkWorkAxis(op)) ||
       failed(checkStationary(op, machine)) ||
       failed(checkPattern(op, machine)) || failed(checkLanes(op, machine)) ||
-      failed(checkSpread(op, machine)) || failed(checkRowsApart(op, machine)))
+      failed(checkSpread(op, machine)) || failed(checkRowsApart(op, machine)) ||
+      failed(checkShare(op, machine)))
     return failure();
   return success();
 }

@@ -208,6 +208,21 @@ func.func @more_rows_than_the_map(%x: !x, %w: !w) {
 
 !x = tensor<1x4x3x2x!bfp.block<mantissa = 8, block = 16, range = 7, axis = 1>>
 !w = tensor<4x4x1x1x!bfp.block<mantissa = 8, block = 16, range = 7, axis = 1>>
+func.func @share_of_all(%x: !x, %w: !w) {
+  // expected-error@+1 {{has a vector share of 16, expected 0 to 15}}
+  %0 = npu.pe.conv(%x, %w) {vector_share = 16, strides = array<i64: 1, 1>, pads = array<i64: 0, 0, 0, 0>, dilations = array<i64: 1, 1>, group = 1 : i64, function = "gelu", alpha = 0.0 : f32, beta = 0.0 : f32} : (!x, !w) -> tensor<1x4x3x2xf32>
+  return
+}
+func.func @share_of_nothing(%x: !x, %w: !w) {
+  // expected-error@+1 {{leaves functions to the vector unit and has no function}}
+  %0 = npu.pe.conv(%x, %w) {vector_share = 4, strides = array<i64: 1, 1>, pads = array<i64: 0, 0, 0, 0>, dilations = array<i64: 1, 1>, group = 1 : i64, function = "copy", alpha = 0.0 : f32, beta = 0.0 : f32} : (!x, !w) -> tensor<1x4x3x2xf32>
+  return
+}
+func.func @share_of_packed_rows(%x: !x, %w: !w) {
+  // expected-error@+1 {{leaves functions to the vector unit and has packed rows}}
+  %0 = npu.pe.conv(%x, %w) {vector_share = 4, packed_rows = 3, strides = array<i64: 1, 1>, pads = array<i64: 0, 0, 0, 0>, dilations = array<i64: 1, 1>, group = 1 : i64, function = "gelu", alpha = 0.0 : f32, beta = 0.0 : f32} : (!x, !w) -> tensor<1x4x3x2xf32>
+  return
+}
 func.func @rows_apart_of_another(%x: !x, %w: !w) {
   // expected-error@+1 {{has 2 packed rows apart, expected 2 or more that divide the rows of the operand}}
   %0 = npu.pe.conv(%x, %w) {packed_rows = 2, rows_apart, strides = array<i64: 1, 1>, pads = array<i64: 0, 0, 0, 0>, dilations = array<i64: 1, 1>, group = 1 : i64, function = "copy", alpha = 0.0 : f32, beta = 0.0 : f32} : (!x, !w) -> tensor<1x4x3x2xf32>

@@ -38,7 +38,7 @@ LARGEST, LARGEST_ON_TINY = 16 << 20, 2 << 20  # bytes of a model
 OPTIONS = {
     "sparse": ["off", "tile", "auto"], "fold-w": ["off", "stride", "lane", "both"],
     "format": ["bfp16", "bfp12"], "scale": ["fixed(e=-4)"], "residual": ["bf16", "f32"],
-    "pool-drain": ["on"], "pack-rows": ["apart", "off"],
+    "function-engine": ["shared", "vector", "drain"], "pool-drain": ["on"], "pack-rows": ["apart", "off"],
 }
 
 

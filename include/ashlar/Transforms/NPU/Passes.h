@@ -28,9 +28,13 @@ inline constexpr llvm::StringLiteral kProfileAttr = "npu.profile";
 inline constexpr llvm::StringLiteral kStationaryDecisionAttr =
     "ashlar.decision.stationary";
 
-/// Decision of choose-function-engine on a product.
+/// Decision of choose-function-engine or share-functions on a product.
 inline constexpr llvm::StringLiteral kFunctionDecisionAttr =
     "ashlar.decision.function";
+/// Its choices: ACT, the vector unit, both.
+inline constexpr llvm::StringLiteral kFunctionInDrain = "drain",
+                                     kFunctionInVectorUnit = "vector-unit",
+                                     kFunctionShared = "shared";
 
 /// Decision of choose-patterns on a product.
 inline constexpr llvm::StringLiteral kPatternDecisionAttr =

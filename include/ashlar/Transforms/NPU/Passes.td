@@ -205,10 +205,14 @@ def ChooseFunctionEngine
     has more lanes, is predicted to be faster, the function becomes an
     `npu.vec.map` on the result of a plain drain. Only results in binary32
     change engines, so no bit changes. The decision has the cycles of both
-    alternatives.
+    alternatives. With `engine` `vector` every function leaves that can; with
+    `drain` and `shared` none does.
 
     The machine is read from the module attribute `ashlar.target`.
   }];
+  let options = [
+    Option<"engine", "engine", "std::string", /*default=*/"\"auto\"",
+           "auto, drain, vector or shared">];
   let statistics = [
     Statistic<"numMoved", "moved", "functions that left their drains">
   ];
@@ -376,6 +380,30 @@ def ReadWindows : Pass<"ashlar-npu-read-windows", "::mlir::ModuleOp"> {
   }];
   let statistics = [
     Statistic<"numInPlace", "in-place", "movements that read windows in place">];
+}
+
+def ShareFunctions : Pass<"ashlar-npu-share-functions", "::mlir::ModuleOp"> {
+  let summary = "apply functions after products on two engines";
+  let description = [{
+    Where the drain of a product takes longer than the array because of its
+    function, ACT leaves it to the vector unit for some pieces of the sums
+    (`vector_share`): these leave as binary32 and are finished from scratch
+    memory, while ACT goes on with the next piece. The share is the one with the
+    fewest predicted cycles; products whose results do not lie where drains
+    write them are left alone. Both engines apply the function to the same
+    binary32 values, so no bit changes. A function that
+    `ashlar-npu-choose-function-engine` gave to the vector unit comes back where
+    a share takes fewer cycles. With `engine` `shared` every function is shared
+    that can be, with `drain` and `vector` none is.
+
+    The machine is read from the module attribute `ashlar.target`.
+  }];
+  let options = [
+    Option<"engine", "engine", "std::string", /*default=*/"\"auto\"",
+           "auto, drain, vector or shared">];
+  let statistics = [
+    Statistic<"numShared", "shared", "products whose function two engines apply">
+  ];
 }
 
 def SpreadMaps : Pass<"ashlar-npu-spread-maps", "::mlir::ModuleOp"> {

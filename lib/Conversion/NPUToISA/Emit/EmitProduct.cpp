@@ -61,9 +61,26 @@ llvm::Error ProductEmitter::run() {
                                    : emitParts(product, i, count);
     if (error)
       return error;
+    if (i + count == end || endsChannelTile(product, i + count - 1))
+      if (llvm::Error unplanned = shared.endChannelTile())
+        return unplanned;
   }
-  encodeScratch(generator, tile);
+  if (!shared.active())
+    encodeScratch(generator, tile);
   return llvm::Error::success();
+}
+
+/// The column after column `index` is in another channel tile of the result.
+bool ProductEmitter::endsChannelTile(size_t product, size_t index) const {
+  llvm::ArrayRef<ColumnTile> columns =
+      generator.weights.product(product).columns;
+  const auto partitions = static_cast<int64_t>(machine.sb.partitions);
+  auto tileOf = [&](size_t i) {
+    return (whole.y.part +
+            whole.yLanes.position(columns[i].firstOutput - firstOutput, 0)) /
+           partitions;
+  };
+  return tileOf(index) != tileOf(index + 1);
 }
 
 /// The columns of the outputs that the tile has: no tile ends inside one.
@@ -106,6 +123,7 @@ llvm::Error ProductEmitter::emitParts(size_t product, size_t first,
           .slice(first, count);
   geometry = &whole;
   statesTerms = needsTerms(parts);
+  shared.beginColumn();
   int64_t bankEntries = machine.psum.entriesPerBank;
   std::vector<Window> windows = windowsOf(bankEntries);
   for (size_t at = 0; at < windows.size(); at += groupWindows()) {
@@ -132,10 +150,22 @@ llvm::Error ProductEmitter::emitPart(size_t product, size_t index,
       emitMatmul(part, t, piece.window, piece.psum);
   }
   if (part.ends)
-    for (const Piece &piece : pieces)
+    for (const Piece &piece : drainedOf(pieces))
       emitDrain(part, piece.window, piece.psum, *place);
   generator.weights.release(product, index);
   return llvm::Error::success();
+}
+
+/// What is drained of sums that are complete: whole windows, or the pieces that
+/// two engines share.
+std::vector<ProductEmitter::Piece>
+ProductEmitter::drainedOf(llvm::ArrayRef<Piece> windows) const {
+  if (!shared.active())
+    return windows.vec();
+  std::vector<Piece> pieces;
+  for (const Piece &window : windows)
+    geometry->cut(window, pieces);
+  return pieces;
 }
 
 /// The plan proves sums of the products of a group; tiles hold rows of zeros
@@ -192,7 +222,8 @@ void ProductEmitter::emitColumn(const ColumnTile &column,
   const size_t perGroup = groupWindows();
   std::vector<Window> windows = windowsOf(entries);
   statesTerms = needsTerms(column);
-  const bool small = keepsPace(column);
+  const bool small = keepsPace(column) || shared.active();
+  shared.beginColumn();
   for (size_t first = 0; first < windows.size(); first += perGroup) {
     size_t count = std::min<size_t>(perGroup, windows.size() - first);
     std::vector<Piece> pieces;
@@ -315,8 +346,11 @@ void ProductEmitter::emitDrain(const ColumnTile &column, const Window &window,
     return emitPooled(column, window, psum, place);
   int64_t lanes =
       std::max(geometry->yLanes.count, geometry->residualLanes.count);
+  if (shared.active())
+    shared.beginPiece(window);
   for (const DrainLane &lane : drainLanes(window, lanes))
     emitDrainLane(column, window, lane, psum, place);
+  shared.endPiece();
 }
 
 /// Where the drain reads the residual and writes the result.
@@ -353,7 +387,10 @@ void ProductEmitter::setDrainTargets(isa::ActDrain &drain,
                              drain.dstPart, drain.dstOffset);
   drain.dstStride0 = geometry->yStrides[window.leadingDim()];
   drain.dstStride1 = geometry->yStrides[2];
-  setResultType(generator, tile.op, target.type, drain);
+  if (shared.leaves())
+    shared.leave(drain, target.type);
+  else
+    setResultType(generator, tile.op, target.type, drain);
 }
 
 void ProductEmitter::emitDrainLane(const ColumnTile &column,

@@ -8,6 +8,7 @@
 
 #include "../Generator.h"
 #include "../ProductGeometry.h"
+#include "SharedDrains.h"
 
 #include "ashlar/Analysis/Cost/ProductWindows.h"
 #include "dialects/NPU/NPUDialect.h"
@@ -36,9 +37,11 @@ public:
         firstOutput(tile.model->outputAxis < 0
                         ? 0
                         : tile.out.start[tile.model->outputAxis]),
-        entries(static_cast<int64_t>(machine.psum.entriesPerBank)) {
+        entries(static_cast<int64_t>(machine.psum.entriesPerBank)),
+        shared(generator, tile,
+               std::max(geometry.yLanes.count, geometry.residualLanes.count)) {
     if (auto conv = mlir::dyn_cast<npu::PeConvOp>(tile.op);
-        conv && !geometry.pooled) {
+        conv && !geometry.pooled && !shared.active()) {
       // Tiles of an operation are many; all of it decides.
       auto [known, isNew] =
           generator.windowEntries.try_emplace(tile.op, entries);
@@ -53,11 +56,13 @@ public:
 
 private:
   std::pair<size_t, size_t> columnsOfTile(size_t product) const;
+  bool endsChannelTile(size_t product, size_t index) const;
   llvm::Error emitWhole(size_t product, size_t index, bool last);
   llvm::Error emitParts(size_t product, size_t first, size_t count);
   void emitColumn(const ColumnTile &column, const ChunkPlace &place, bool last);
   llvm::Error emitPart(size_t product, size_t index,
                        llvm::ArrayRef<Piece> pieces);
+  std::vector<Piece> drainedOf(llvm::ArrayRef<Piece> windows) const;
   bool needsTerms(llvm::ArrayRef<ColumnTile> parts) const;
   bool keepsPace(const ColumnTile &column) const;
   size_t groupWindows() const;
@@ -84,7 +89,8 @@ private:
   const ProductGeometry *geometry; ///< of the batch being emitted
   int64_t firstOutput;             ///< of the tile
   int64_t entries;                 ///< of a bank that whole columns take
-  bool drains = false;             ///< some sums have been drained
+  SharedDrains shared;
+  bool drains = false;      ///< some sums have been drained
   bool statesTerms = false; ///< loads of this column say how many cells count
 };
 

@@ -176,6 +176,8 @@ private:
   bool isStaged(const OpPlan &plan, unsigned operand) const;
   bool stagesResult(const OpPlan &plan) const;
   int64_t slotBytes(const OpPlan &plan, const Shape &tile) const;
+  int64_t movedBytes(const OpPlan &plan, const Shape &tile) const;
+  bool waitsForColumns(const OpPlan &plan) const;
   bool readsDramOnce(const OpPlan &plan, const Shape &tile) const;
   uint64_t loadedBytes(const OpPlan &plan, const Shape &tile) const;
   bool waitsForDram(const OpPlan &plan, const Shape &tile) const;

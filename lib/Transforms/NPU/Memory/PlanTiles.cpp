@@ -9,6 +9,7 @@
 
 #include "ashlar/Analysis/Cost/MovementQueues.h"
 #include "ashlar/Analysis/Layout/MoveView.h"
+#include "ashlar/Analysis/Tiles/SharedScratch.h"
 #include "ashlar/Analysis/Tiles/TileBuffers.h"
 #include "ashlar/Machine/Cycles.h"
 #include "ashlar/Machine/Dram.h"
@@ -120,6 +121,33 @@ int64_t Planner::slotBytes(const OpPlan &plan, const Shape &tile) const {
     staging.operands.push_back(isStaged(plan, i));
   staging.result = stagesResult(plan);
   return analysis::slotBytes(plan.op, plan.model, staging, tile, machine);
+}
+
+/// Bytes of a slot for which other engines work. Values that ACT leaves to the
+/// vector unit follow the array by themselves, in one tile as in several.
+int64_t Planner::movedBytes(const OpPlan &plan, const Shape &tile) const {
+  int64_t bytes = slotBytes(plan, tile);
+  if (vectorShareOf(plan.op) == 0)
+    return bytes;
+  const Region out{Shape(tile.size(), 0), tile};
+  for (const analysis::ScratchBuffer &buffer : plan.model.scratch(out))
+    bytes -= llvm::alignTo(
+        analysis::bufferBytes(buffer.type, buffer.shape, buffer.axis, machine),
+        64);
+  return bytes;
+}
+
+/// True if the vector unit would wait for whole columns of the array, and tiles
+/// read weights no more often from DRAM.
+bool Planner::waitsForColumns(const OpPlan &plan) const {
+  if (vectorShareOf(plan.op) == 0 ||
+      analysis::sharedCapacity(plan.op, machine) > 0)
+    return false;
+  const int64_t positions =
+      cast<RankedTensorType>(plan.op->getResult(0).getType()).getNumElements() /
+      analysis::productShape(plan.op).outputs;
+  return analysis::sharedTiles(positions, machine) > 1 &&
+         2 * plan.weights.bytes <= std::max(ring, plan.chunks);
 }
 
 /// True if tiles of `plan` wait for DRAM, and no two of them for the same
@@ -278,8 +306,8 @@ std::optional<TileChoice> Planner::cutPositions(const OpPlan &plan,
   }
   // Pools of resident maps are cut where they are emitted.
   bool banded = isa<VecPoolOp>(plan.op) && choice.slotBytes == 0;
-  bool overlap = choice.slotBytes > kOverlapBytes ||
-                 waitsForDram(plan, choice.tile) ||
+  bool overlap = movedBytes(plan, choice.tile) > kOverlapBytes ||
+                 waitsForColumns(plan) || waitsForDram(plan, choice.tile) ||
                  (isLongVectorWork(plan) && !banded);
   if (choice.slotBytes <= available && !overlap)
     return choice;

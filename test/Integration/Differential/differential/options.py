@@ -11,7 +11,7 @@ ENGINES = [
     ("map-compression", ["off", "bitmap", "coo", "quadtree"]),
     ("transpose", ["auto", "pe", "planes", "dma", "copy"]),
     ("schedule", ["off", "list"]), ("pack-rows", ["off", "apart", "columns"]),
-    ("pool-drain", ["auto", "off"]), ("weight-compression", ["off", "bitmap", "runs", "exponents"]),
+    ("pool-drain", ["auto", "off"]), ("function-engine", ["drain", "vector", "shared"]), ("weight-compression", ["off", "bitmap", "runs", "exponents"]),
     ("scatter-unit", "ABCD"), ("scatter-block", ["1x1", "3x3", "4x16", "255x255"]),
     ("scatter-order", ["auto", "ascending", "snake"]),
     ("sparse-bias", ["drain", "sums"]), ("sparse-bind", ["auto", "off", "always"]),
