@@ -129,27 +129,46 @@ function(ashlar_add_script name)
   install(PROGRAMS ${name} DESTINATION bin)
 endfunction()
 
-# ashlar_add_unittest(NAME SOURCES... LINK libs... [MLIR] [SEPARATE]): built by
-# check targets, run through lit. MLIR: most of its sources use MLIR. SEPARATE:
-# its sources have helpers by the same names, so no group of them compiles as one.
-add_custom_target(ashlar-unittests)
-function(ashlar_add_unittest name)
-  cmake_parse_arguments(ARG "MLIR;SEPARATE" "" "LINK" ${ARGN})
-  add_executable(${name} EXCLUDE_FROM_ALL ${ARG_UNPARSED_ARGUMENTS})
+# ashlar_set_tests(TARGET [MLIR] [APART sources...]): options of what tests. The
+# sources of APART have helpers by the same names as others: each is compiled by
+# itself, not in a group.
+function(ashlar_set_tests name)
+  cmake_parse_arguments(ARG "MLIR" "" "APART" ${ARGN})
   ashlar_set_common(${name})
-  if(ARG_SEPARATE)
-    set_target_properties(${name} PROPERTIES UNITY_BUILD OFF)
-  endif()
-  target_link_libraries(${name} PRIVATE ${ARG_LINK} GTest::gtest
-    GTest::gtest_main)
-  set_target_properties(${name} PROPERTIES
-    RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/unittests)
-  add_dependencies(ashlar-unittests ${name})
+  set_source_files_properties(${ARG_APART} PROPERTIES
+    SKIP_UNITY_BUILD_INCLUSION ON)
   if(ARG_MLIR)
     ashlar_precompile(${name} MlirTest)
   else()
     ashlar_precompile(${name} Test)
   endif()
+endfunction()
+
+# ashlar_add_test_library(NAME SOURCES... LINK libs... [APART sources...]): what
+# several unit tests use.
+function(ashlar_add_test_library name)
+  cmake_parse_arguments(ARG "" "" "LINK;APART" ${ARGN})
+  add_library(${name} STATIC EXCLUDE_FROM_ALL ${ARG_UNPARSED_ARGUMENTS})
+  target_link_libraries(${name} PUBLIC ${ARG_LINK} GTest::gtest)
+  ashlar_set_tests(${name} APART ${ARG_APART})
+endfunction()
+
+# ashlar_add_unittest(NAME SOURCES... LINK libs... [MLIR] [APART sources...]):
+# built by check targets, run through lit. MLIR: most of its sources use MLIR.
+add_custom_target(ashlar-unittests)
+function(ashlar_add_unittest name)
+  cmake_parse_arguments(ARG "MLIR" "" "LINK;APART" ${ARGN})
+  add_executable(${name} EXCLUDE_FROM_ALL ${ARG_UNPARSED_ARGUMENTS})
+  target_link_libraries(${name} PRIVATE ${ARG_LINK} GTest::gtest
+    GTest::gtest_main)
+  set_target_properties(${name} PROPERTIES
+    RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/unittests)
+  add_dependencies(ashlar-unittests ${name})
+  set(kind)
+  if(ARG_MLIR)
+    set(kind MLIR)
+  endif()
+  ashlar_set_tests(${name} ${kind} APART ${ARG_APART})
 endfunction()
 
 # ashlar_add_options(TARGET FILE.td): the options of a tool (Support/Options.td),

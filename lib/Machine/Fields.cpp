@@ -17,7 +17,7 @@ constexpr uint64_t anyLanes = 4095;
 constexpr llvm::StringLiteral bindings[] = {"static", "2x2", "mesh", "benes"};
 constexpr llvm::StringLiteral dramModels[] = {"ideal", "efficiency", "banked"};
 
-constexpr Field table[] = {
+constexpr Field fieldTable[] = {
     {"", "clock_hz", "Hz, only for reports", ASHLAR_AT(clockHz), 1,
      1000000000000, false},
     {"", "xm_group", "SB partitions per exponent cell", ASHLAR_AT(xmGroup), 1,
@@ -190,4 +190,4 @@ constexpr Field table[] = {
 
 #undef ASHLAR_AT
 
-llvm::ArrayRef<Field> ashlar::machine::fields() { return table; }
+llvm::ArrayRef<Field> ashlar::machine::fields() { return fieldTable; }

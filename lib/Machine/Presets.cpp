@@ -166,7 +166,7 @@ Description makeFig4() {
   return d;
 }
 
-constexpr Preset table[] = {
+constexpr Preset presetTable[] = {
     {"a1", makeA1},
     {"a1-ideal", makeIdeal},
     {"a1-iso", makeIso},
@@ -178,4 +178,4 @@ constexpr Preset table[] = {
 
 } // namespace
 
-llvm::ArrayRef<Preset> ashlar::machine::presets() { return table; }
+llvm::ArrayRef<Preset> ashlar::machine::presets() { return presetTable; }

@@ -17,7 +17,7 @@
 
 using namespace ashlar;
 using namespace ashlar::numerics;
-using support::BitWriter;
+using ashlar::support::BitWriter;
 
 namespace {
 

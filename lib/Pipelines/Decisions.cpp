@@ -10,6 +10,8 @@
 #include "llvm/Support/JSON.h"
 #include "llvm/Support/raw_ostream.h"
 
+#include <cassert>
+
 using namespace mlir;
 
 namespace ashlar::pipelines {
@@ -41,7 +43,7 @@ llvm::json::Value toJson(Attribute attr) {
 }
 
 /// Residency and tiling, which every npu operation carries.
-void addPlacement(Operation *op, llvm::json::Array &decisions) {
+void addPlacement(Operation *op, llvm::json::OStream &decisions) {
   npu::MemoryAttr memory = npu::memoryOf(op);
   npu::TilingAttr tiling = npu::tilingOf(op);
   if (!memory || !tiling)
@@ -49,7 +51,7 @@ void addPlacement(Operation *op, llvm::json::Array &decisions) {
   std::string extents;
   for (int64_t extent : tiling.getTile().asArrayRef())
     extents += (extents.empty() ? "" : "x") + std::to_string(extent);
-  decisions.push_back(llvm::json::Object{
+  decisions.value(llvm::json::Object{
       {"node", analysis::getNodeName(op->getLoc())},
       {"choice", memory.inStateBuffer() ? "resident" : "dram"},
       {"reason", memory.inStateBuffer()
@@ -87,19 +89,25 @@ llvm::json::Object entryOf(std::string node, records::DecisionAttr decision) {
 
 } // namespace
 
+// Entries are printed one by one: an array of them would copy all it has, maps
+// and all, whenever it grows.
 std::string collectDecisions(ModuleOp module) {
-  llvm::json::Array decisions;
+  std::string text;
+  llvm::raw_string_ostream stream(text);
+  llvm::json::OStream decisions(stream);
+  decisions.arrayBegin();
   module.walk([&](Operation *op) {
     // A decision about the whole program comes last (programDecision).
     if (mlir::isa<ModuleOp>(op))
       return;
     for (NamedAttribute attr : op->getDiscardableAttrs())
       if (records::isDecisionName(attr.getName()))
-        decisions.push_back(
+        decisions.value(
             entryOf(nameOf(op), cast<records::DecisionAttr>(attr.getValue())));
     addPlacement(op, decisions);
   });
-  return toText(std::move(decisions));
+  decisions.arrayEnd();
+  return text;
 }
 
 std::string programDecision(records::DecisionAttr decision) {
@@ -127,15 +135,16 @@ std::string mergeDecisions(llvm::StringRef ofNodes, llvm::StringRef ofProgram) {
   return toText(std::move(decisions));
 }
 
+// The text of one array in that of the other: whole programs are compiled and
+// compared by the hundred, and nobody reads the decisions of most.
 std::string joinDecisions(llvm::StringRef first, llvm::StringRef second) {
-  auto parse = [](llvm::StringRef text) {
-    llvm::json::Value value = llvm::cantFail(llvm::json::parse(text));
-    return std::move(*value.getAsArray());
+  auto entriesOf = [](llvm::StringRef text) {
+    assert(text.starts_with("[") && text.ends_with("]") && "not an array");
+    return text.drop_front().drop_back();
   };
-  llvm::json::Array decisions = parse(first);
-  for (llvm::json::Value &decision : parse(second))
-    decisions.push_back(std::move(decision));
-  return toText(std::move(decisions));
+  const llvm::StringRef before = entriesOf(first), after = entriesOf(second);
+  const llvm::StringRef comma = before.empty() || after.empty() ? "" : ",";
+  return ("[" + before + comma + after + "]").str();
 }
 
 } // namespace ashlar::pipelines

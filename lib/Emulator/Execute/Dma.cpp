@@ -17,7 +17,6 @@
 
 using namespace ashlar;
 using namespace ashlar::emulator;
-using Space = isa::Memory;
 
 namespace {
 
@@ -57,8 +56,8 @@ static std::optional<Side> affineSide(emulator::Memory &memory,
                                       const isa::LinearOperand &operand) {
   Side side;
   side.base = translate(memory, operand.mem, operand.base);
-  if (operand.mem == Space::Dram || operand.mem == Space::Xr ||
-      operand.mem == Space::Wm) {
+  if (operand.mem == isa::Memory::Dram || operand.mem == isa::Memory::Xr ||
+      operand.mem == isa::Memory::Wm) {
     side.stride = stridesOf(operand);
     return side;
   }

@@ -57,7 +57,7 @@ private:
 } // namespace
 
 template <typename Op>
-static Pattern patternOf(const Op &op, uint64_t n2) {
+static Pattern entriesOf(const Op &op, uint64_t n2) {
   return Pattern{{op.n0, op.n1, n2},
                  {op.psumStride0, op.psumStride1, op.psumStride2}}
       .merged();
@@ -69,17 +69,17 @@ std::vector<bool> emulator::lastReads(llvm::ArrayRef<isa::Instruction> code,
   LiveEntries live(entries);
   for (size_t i = code.size(); i-- > 0;) {
     if (const auto *op = std::get_if<isa::PeMatmul>(&code[i])) {
-      live.set(op->psum, patternOf(*op, op->groups > 1 ? op->validW : op->n2),
+      live.set(op->psum, entriesOf(*op, op->groups > 1 ? op->validW : op->n2),
                op->accumulate != 0);
     } else if (const auto *op = std::get_if<isa::ActDrain>(&code[i])) {
       if (op->fromTcu)
         continue;
-      const Pattern pattern = patternOf(*op, op->n2);
+      const Pattern pattern = entriesOf(*op, op->n2);
       last[i] = !live.any(op->psum, pattern);
       live.set(op->psum, pattern, true);
     } else if (const auto *op = std::get_if<isa::VecDrain>(&code[i])) {
       const isa::ActDrain drain = isa::entriesDrain(*op);
-      live.set(drain.psum, patternOf(drain, drain.n2), true);
+      live.set(drain.psum, entriesOf(drain, drain.n2), true);
     }
   }
   return last;

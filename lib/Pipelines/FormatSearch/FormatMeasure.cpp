@@ -90,10 +90,10 @@ FormatMeasurer::measure(std::string label, numerics::FormatTable formats) {
 
 llvm::Expected<Quality>
 FormatMeasurer::qualityOf(const numerics::FormatTable &formats) const {
-  auto outcome = evaluator.execute(formats, samples);
-  if (outcome)
-    return judge.judge(outcome->outputs);
-  llvm::Error error = outcome.takeError();
+  auto outputs = evaluator.outputs(formats, samples);
+  if (outputs)
+    return judge.judge(*outputs);
+  llvm::Error error = outputs.takeError();
   if (!isRefusal(error))
     return error;
   llvm::consumeError(std::move(error));
@@ -109,11 +109,11 @@ FormatMeasurer::noises(llvm::ArrayRef<numerics::FormatTable> tables,
                        llvm::function_ref<void(size_t)> done) const {
   std::vector<double> noises;
   llvm::Error errors = llvm::Error::success();
-  for (auto &evaluation : evaluator.executeAll(tables, samples, done))
-    if (evaluation)
-      noises.push_back(judge.judge(evaluation->outputs).noise);
+  for (auto &outputs : evaluator.outputsOfAll(tables, samples, done))
+    if (outputs)
+      noises.push_back(judge.judge(*outputs).noise);
     else
-      errors = llvm::joinErrors(std::move(errors), evaluation.takeError());
+      errors = llvm::joinErrors(std::move(errors), outputs.takeError());
   if (errors)
     return errors;
   return noises;

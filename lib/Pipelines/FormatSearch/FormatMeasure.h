@@ -44,7 +44,7 @@ public:
   const llvm::StringMap<uint64_t> *
   nodeCycles(const numerics::FormatTable &formats) const;
 
-  /// Quality::noise of several tables; `done` as in Evaluator::executeAll.
+  /// Quality::noise of several tables; `done` as in Evaluator::outputsOfAll.
   llvm::Expected<std::vector<double>>
   noises(llvm::ArrayRef<numerics::FormatTable> tables,
          llvm::function_ref<void(size_t)> done) const;

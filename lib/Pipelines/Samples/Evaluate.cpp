@@ -84,46 +84,74 @@ Evaluator::reference(llvm::ArrayRef<Sample> samples) const {
 llvm::Expected<Evaluation>
 Evaluator::execute(const numerics::FormatTable &formats,
                    llvm::ArrayRef<Sample> samples) const {
-  return measure(formats, samples, options.threads, Engines::Array);
+  return measure(formats, samples, options.threads, Wanted::Array);
 }
 
 /// Calls `one` for the numbers of [0, count), some at a time.
-static std::vector<llvm::Expected<Evaluation>>
+template <typename Result>
+static std::vector<llvm::Expected<Result>>
 measureAll(size_t count, unsigned threads,
-           llvm::function_ref<llvm::Expected<Evaluation>(size_t)> one) {
-  std::vector<std::optional<llvm::Expected<Evaluation>>> found(count);
+           llvm::function_ref<llvm::Expected<Result>(size_t)> one) {
+  std::vector<std::optional<llvm::Expected<Result>>> found(count);
   support::ThreadPool pool(threads);
   pool.parallelFor(count, [&](uint64_t i) { found[i].emplace(one(i)); });
-  std::vector<llvm::Expected<Evaluation>> results;
-  for (auto &evaluation : found)
-    results.push_back(std::move(*evaluation));
+  std::vector<llvm::Expected<Result>> results;
+  for (auto &result : found)
+    results.push_back(std::move(*result));
   return results;
 }
 
-std::vector<llvm::Expected<Evaluation>>
-Evaluator::executeAll(llvm::ArrayRef<numerics::FormatTable> tables,
-                      llvm::ArrayRef<Sample> samples,
-                      llvm::function_ref<void(size_t)> done) const {
+static llvm::Expected<std::vector<Sample>>
+outputsOf(llvm::Expected<Evaluation> evaluation) {
+  if (!evaluation)
+    return evaluation.takeError();
+  return std::move(evaluation->outputs);
+}
+
+llvm::Expected<std::vector<Sample>>
+Evaluator::outputs(const numerics::FormatTable &formats,
+                   llvm::ArrayRef<Sample> samples) const {
+  return outputsOf(measure(formats, samples, options.threads, Wanted::Outputs));
+}
+
+std::vector<llvm::Expected<std::vector<Sample>>>
+Evaluator::outputsOfAll(llvm::ArrayRef<numerics::FormatTable> tables,
+                        llvm::ArrayRef<Sample> samples,
+                        llvm::function_ref<void(size_t)> done) const {
   std::atomic<size_t> finished = 0;
-  return measureAll(tables.size(), options.threads, [&](size_t i) {
-    auto evaluation =
-        measure(tables[i], samples, /*threads=*/1, Engines::Array);
-    done(++finished);
-    return evaluation;
-  });
+  return measureAll<std::vector<Sample>>(
+      tables.size(), options.threads, [&](size_t i) {
+        auto outputs = outputsOf(
+            measure(tables[i], samples, /*threads=*/1, Wanted::Outputs));
+        done(++finished);
+        return outputs;
+      });
 }
 
 std::vector<llvm::Expected<Evaluation>>
 Evaluator::countAll(llvm::ArrayRef<numerics::FormatTable> tables) const {
-  return measureAll(tables.size(), options.threads, [&](size_t i) {
-    return measure(tables[i], {}, /*threads=*/1, Engines::All);
+  return measureAll<Evaluation>(tables.size(), options.threads, [&](size_t i) {
+    return measure(tables[i], {}, /*threads=*/1, Wanted::Engines);
   });
+}
+
+/// Runs \p program once for its times, with values if \p how says so.
+static llvm::Error addTimes(emulator::LoadedProgram &program,
+                            const Sample &sample, const emulator::Options &how,
+                            Evaluation &result) {
+  auto timed = emulator::run(program, sample, how);
+  if (!timed)
+    return timed.takeError();
+  result.cycles = timed->totalCycles;
+  for (auto [index, stats] : llvm::enumerate(timed->nodes))
+    result.nodeCycles[program.program().nodes[index].name] += stats.cycles;
+  return llvm::Error::success();
 }
 
 llvm::Expected<Evaluation>
 Evaluator::measure(const numerics::FormatTable &formats,
                    llvm::ArrayRef<Sample> samples, unsigned threads,
-                   Engines engines) const {
+                   Wanted wanted) const {
   DialectRegistry registry;
   registerDialects(registry);
   MLIRContext own(registry, MLIRContext::Threading::DISABLED);
@@ -132,8 +160,10 @@ Evaluator::measure(const numerics::FormatTable &formats,
   CompileOptions now = options;
   now.formats = formats;
   now.stopAfter = Phase::Emit;
-  if (engines == Engines::Array)
+  if (wanted != Wanted::Engines)
     now.sparse.mode = "off";
+  if (wanted == Wanted::Outputs)
+    now.schedule = "off";
   auto compiled = compile(now, own);
   if (!compiled)
     return compiled.takeError();
@@ -146,13 +176,10 @@ Evaluator::measure(const numerics::FormatTable &formats,
   auto program = loadCompiled(std::move(*compiled->program), how);
   if (!program)
     return program.takeError();
-  how.functional = engines == Engines::All && !now.sparse.sample.empty();
-  auto timed = emulator::run(*program, now.sparse.sample, how);
-  if (!timed)
-    return timed.takeError();
-  result.cycles = timed->totalCycles;
-  for (auto [index, stats] : llvm::enumerate(timed->nodes))
-    result.nodeCycles[program->program().nodes[index].name] += stats.cycles;
+  how.functional = wanted == Wanted::Engines && !now.sparse.sample.empty();
+  if (wanted != Wanted::Outputs)
+    if (llvm::Error error = addTimes(*program, now.sparse.sample, how, result))
+      return error;
   how.functional = true;
   how.timing = false;
   for (const Sample &sample : samples) {

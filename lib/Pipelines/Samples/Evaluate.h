@@ -64,12 +64,17 @@ public:
   llvm::Expected<Evaluation> execute(const numerics::FormatTable &formats,
                                      llvm::ArrayRef<Sample> samples) const;
 
+  /// Outputs alone: no order of instructions is searched, nothing is timed.
+  llvm::Expected<std::vector<Sample>>
+  outputs(const numerics::FormatTable &formats,
+          llvm::ArrayRef<Sample> samples) const;
+
   /// The same of several tables, some at a time; `done` is told how many are
   /// finished, from any thread.
-  std::vector<llvm::Expected<Evaluation>>
-  executeAll(llvm::ArrayRef<numerics::FormatTable> tables,
-             llvm::ArrayRef<Sample> samples,
-             llvm::function_ref<void(size_t)> done) const;
+  std::vector<llvm::Expected<std::vector<Sample>>>
+  outputsOfAll(llvm::ArrayRef<numerics::FormatTable> tables,
+               llvm::ArrayRef<Sample> samples,
+               llvm::function_ref<void(size_t)> done) const;
 
   /// Cycles and bytes with all engines of several tables, some at a time.
   std::vector<llvm::Expected<Evaluation>>
@@ -79,10 +84,11 @@ private:
   Evaluator(const CompileOptions &options, mlir::MLIRContext &context)
       : options(options), context(&context) {}
 
-  enum class Engines { Array, All };
+  /// Outputs, or the array's cycles as well, or cycles of all engines.
+  enum class Wanted { Outputs, Array, Engines };
   llvm::Expected<Evaluation> measure(const numerics::FormatTable &formats,
                                      llvm::ArrayRef<Sample> samples,
-                                     unsigned threads, Engines engines) const;
+                                     unsigned threads, Wanted wanted) const;
 
   CompileOptions options;
   mlir::MLIRContext *context;

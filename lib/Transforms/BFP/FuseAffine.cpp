@@ -11,7 +11,6 @@
 #include "dialects/NN/NNOps.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
-#include "mlir/IR/TypeUtilities.h"
 #include "llvm/ADT/DenseSet.h"
 
 using namespace mlir;
@@ -22,10 +21,6 @@ namespace ashlar::bfp {
 #include "ashlar/Transforms/BFP/Passes.h.inc"
 
 namespace {
-
-bool isF32(Value value) {
-  return getElementTypeOrSelf(value.getType()).isF32();
-}
 
 /// Operations that follow each other, and what they become.
 struct Formula {

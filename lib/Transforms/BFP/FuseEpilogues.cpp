@@ -6,6 +6,7 @@
 // two products is the later.
 
 #include "ScalarConstant.h"
+#include "Shapes.h"
 #include "ashlar/Analysis/Module/NodeNames.h"
 #include "ashlar/Transforms/BFP/Passes.h"
 #include "dialects/BFP/BFPOps.h"
@@ -13,7 +14,6 @@
 #include "dialects/NN/NNOps.h"
 
 #include "mlir/IR/BuiltinOps.h"
-#include "mlir/IR/TypeUtilities.h"
 
 using namespace mlir;
 
@@ -21,10 +21,6 @@ namespace ashlar::bfp {
 
 #define GEN_PASS_DEF_FUSEEPILOGUES
 #include "ashlar/Transforms/BFP/Passes.h.inc"
-
-static bool isF32(Value value) {
-  return getElementTypeOrSelf(value.getType()).isF32();
-}
 
 /// The only use of the product's result by an op of the same block whose result
 /// has the same binary32 type; null otherwise.

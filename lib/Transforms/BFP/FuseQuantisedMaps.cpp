@@ -40,10 +40,6 @@ IntegerType byteType(Value value) {
 
 double lowOf(IntegerType type) { return type.isUnsigned() ? 0 : -128; }
 
-bool isF32(Value value) {
-  return getElementTypeOrSelf(value.getType()).isF32();
-}
-
 /// `(source - zero) * scale`; of floats zero is 0 and scale 1.
 struct Operand {
   Value source;
@@ -107,7 +103,7 @@ Operand operandOf(Value value) {
 }
 
 /// Function, limits, quantisation.
-struct Formula {
+struct Requantisation {
   std::string function = "copy";
   APFloat alpha = APFloat(0.0f), beta = APFloat(0.0f);
   bool limited = false;
@@ -117,7 +113,7 @@ struct Formula {
   SmallVector<Location> locations;
 };
 
-Value makeRequantise(OpBuilder &builder, const Formula &formula,
+Value makeRequantise(OpBuilder &builder, const Requantisation &formula,
                      RankedTensorType type) {
   SmallVector<Value, 2> inputs;
   SmallVector<Location> parts;
@@ -211,7 +207,7 @@ std::optional<Quantise> matchQuantise(nn::CastOp cast) {
 }
 
 /// A sum (or the like) of which an operand is dequantised.
-bool matchBinary(Value value, Formula &formula) {
+bool matchBinary(Value value, Requantisation &formula) {
   Operation *op = value.hasOneUse() ? value.getDefiningOp() : nullptr;
   if (!isa_and_nonnull<nn::AddOp, nn::SubOp, nn::MulOp, nn::MaxOp, nn::MinOp>(
           op) ||
@@ -231,8 +227,8 @@ bool matchBinary(Value value, Formula &formula) {
 }
 
 /// What is quantised: a function of dequantised integers or of floats.
-Formula formulaOf(const Quantise &quantise) {
-  Formula formula;
+Requantisation formulaOf(const Quantise &quantise) {
+  Requantisation formula;
   formula.step = quantise.step;
   formula.zero = quantise.zero;
   formula.locations = quantise.locations;
@@ -352,7 +348,7 @@ private:
       return {};
     SmallVector<Value> parts;
     for (Value part : concat.getInputs()) {
-      Formula formula;
+      Requantisation formula;
       formula.step = found.step;
       formula.zero = found.zero;
       formula.locations = found.locations;
@@ -370,7 +366,7 @@ private:
     if (!x)
       return;
     OpBuilder builder(op);
-    Formula formula;
+    Requantisation formula;
     formula.operands = {*x};
     result.replaceAllUsesWith(makeRequantise(
         builder, formula, cast<RankedTensorType>(result.getType())));

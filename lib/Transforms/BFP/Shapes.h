@@ -6,6 +6,7 @@
 #define ASHLAR_LIB_TRANSFORMS_BFP_SHAPES_H
 
 #include "mlir/IR/BuiltinTypes.h"
+#include "mlir/IR/TypeUtilities.h"
 #include "mlir/IR/Value.h"
 
 namespace ashlar::bfp {
@@ -13,6 +14,11 @@ namespace ashlar::bfp {
 /// Shape of a ranked tensor.
 inline llvm::ArrayRef<int64_t> shapeOf(mlir::Value value) {
   return mlir::cast<mlir::RankedTensorType>(value.getType()).getShape();
+}
+
+/// True for binary32, alone or the elements of a tensor.
+inline bool isF32(mlir::Value value) {
+  return mlir::getElementTypeOrSelf(value.getType()).isF32();
 }
 
 } // namespace ashlar::bfp

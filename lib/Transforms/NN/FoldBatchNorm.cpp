@@ -22,11 +22,11 @@ using reference::Tensor;
 namespace {
 
 // y = x * scale + shift per channel, in binary64.
-struct Affine {
+struct ChannelAffine {
   std::vector<double> scale, shift;
 };
 
-std::optional<Affine> affineOf(BatchNormOp op) {
+std::optional<ChannelAffine> affineOf(BatchNormOp op) {
   auto scale = floatConstant(op.getScale());
   auto bias = floatConstant(op.getBias());
   auto mean = floatConstant(op.getMean());
@@ -34,7 +34,7 @@ std::optional<Affine> affineOf(BatchNormOp op) {
   if (!scale || !bias || !mean || !var)
     return std::nullopt;
   double epsilon = op.getEpsilon().convertToFloat();
-  Affine result;
+  ChannelAffine result;
   for (int64_t c = 0, e = scale->size(); c < e; ++c) {
     // sqrt is correctly rounded by IEEE 754: the same on every host.
     double s = scale->floats[c] / std::sqrt(var->floats[c] + epsilon);
@@ -45,7 +45,8 @@ std::optional<Affine> affineOf(BatchNormOp op) {
 }
 
 // The affine map after a bias (or after nothing): bias * scale + shift.
-Tensor shiftBias(const std::optional<Tensor> &bias, const Affine &affine) {
+Tensor shiftBias(const std::optional<Tensor> &bias,
+                 const ChannelAffine &affine) {
   Tensor result = vectorTensor(affine.shift);
   if (bias)
     for (size_t c = 0; c < affine.shift.size(); ++c)
@@ -60,7 +61,7 @@ struct FoldBatchNormPattern : OpRewritePattern<BatchNormOp> {
 
   LogicalResult matchAndRewrite(BatchNormOp op,
                                 PatternRewriter &rewriter) const override {
-    std::optional<Affine> affine = affineOf(op);
+    std::optional<ChannelAffine> affine = affineOf(op);
     if (!affine)
       return rewriter.notifyMatchFailure(op, "parameters are not constant");
     Operation *producer = op.getX().getDefiningOp();
@@ -83,7 +84,7 @@ struct FoldBatchNormPattern : OpRewritePattern<BatchNormOp> {
   }
 
   template <typename ConvLike>
-  bool absorb(BatchNormOp op, ConvLike conv, const Affine &affine,
+  bool absorb(BatchNormOp op, ConvLike conv, const ChannelAffine &affine,
               PatternRewriter &rewriter) const {
     std::optional<Tensor> bias = floatConstant(conv.getBias());
     if (conv.getBias() && !bias)
@@ -104,7 +105,8 @@ struct FoldBatchNormPattern : OpRewritePattern<BatchNormOp> {
 
   // matmul, or matmul + add of a constant per column, of rank 2: columns are
   // what batch_norm calls channels.
-  bool absorbMatMul(BatchNormOp op, Operation *producer, const Affine &affine,
+  bool absorbMatMul(BatchNormOp op, Operation *producer,
+                    const ChannelAffine &affine,
                     PatternRewriter &rewriter) const {
     SmallVector<Operation *> between;
     std::optional<Tensor> bias;
@@ -135,7 +137,7 @@ struct FoldBatchNormPattern : OpRewritePattern<BatchNormOp> {
     return true;
   }
 
-  void expand(BatchNormOp op, const Affine &affine,
+  void expand(BatchNormOp op, const ChannelAffine &affine,
               PatternRewriter &rewriter) const {
     // [C, 1, ...] broadcasts along channels.
     SmallVector<int64_t> shape(shapeOf(op.getX()).size() - 1, 1);

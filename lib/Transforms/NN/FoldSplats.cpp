@@ -26,7 +26,7 @@ bool isPlainMovement(Operation *op) {
              InterleaveOp>(op);
 }
 
-bool isElementwise(Operation *op) {
+bool evaluatesElementwise(Operation *op) {
   return isa<UnaryOp, CastOp, AddOp, SubOp, MulOp, DivOp, MaxOp, MinOp, PowOp,
              ModOp, CompareOp, LogicalOp, WhereOp>(op);
 }
@@ -79,7 +79,7 @@ std::optional<ElementsAttr> ashlar::nn::foldSplat(Operation *op) {
   RankedTensorType type = typeOf(op->getResult(0));
   if (type.getNumElements() > kMostOfSplat)
     return std::nullopt;
-  if (isElementwise(op))
+  if (evaluatesElementwise(op))
     return evaluateOnce(op);
   SplatElementsAttr first = splatOf(op->getOperand(0));
   auto sameNumber = [&](Value operand) {

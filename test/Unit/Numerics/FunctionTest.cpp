@@ -18,8 +18,8 @@ using namespace ashlar::numerics;
 
 namespace {
 
-constexpr float kInf = std::numeric_limits<float>::infinity();
-const float kQuietNaN = std::numeric_limits<float>::quiet_NaN();
+constexpr float kInfinity = std::numeric_limits<float>::infinity();
+const float kNaN = std::numeric_limits<float>::quiet_NaN();
 constexpr uint32_t kCanonical = 0x7fc00000u;
 
 /// Distance of a float from an exact value, in units of its last place.
@@ -140,22 +140,22 @@ TEST(Function, trigonometrySpecialValues) {
   }
   for (Function f : {Function::Sin, Function::Cos, Function::Tan,
                      Function::Asin, Function::Acos, Function::Atanh})
-    for (float x : {kInf, -kInf})
+    for (float x : {kInfinity, -kInfinity})
       EXPECT_EQ(bits(f, x), kCanonical) << name(f).str();
   for (Function f : {Function::Asin, Function::Acos, Function::Atanh})
     for (float x : {1.0000001f, -1.0000001f, 3.0f, -1e30f})
       EXPECT_EQ(bits(f, x), kCanonical) << name(f).str();
-  for (float x : {0.9999999f, 0.0f, -1.0f, -3.0f, -kInf})
+  for (float x : {0.9999999f, 0.0f, -1.0f, -3.0f, -kInfinity})
     EXPECT_EQ(bits(Function::Acosh, x), kCanonical) << x;
   EXPECT_EQ(bits(Function::Cos, -0.0f), floatBits(1));
-  EXPECT_EQ(bits(Function::Atanh, 1), floatBits(kInf));
-  EXPECT_EQ(bits(Function::Atanh, -1), floatBits(-kInf));
+  EXPECT_EQ(bits(Function::Atanh, 1), floatBits(kInfinity));
+  EXPECT_EQ(bits(Function::Atanh, -1), floatBits(-kInfinity));
   EXPECT_EQ(bits(Function::Acosh, 1), 0u);
-  EXPECT_EQ(bits(Function::Acosh, kInf), floatBits(kInf));
-  EXPECT_EQ(bits(Function::Asinh, -kInf), floatBits(-kInf));
-  EXPECT_EQ(bits(Function::Sinh, -kInf), floatBits(-kInf));
-  EXPECT_EQ(bits(Function::Cosh, -kInf), floatBits(kInf));
-  EXPECT_EQ(bits(Function::Atan, kInf), 0x3fc90fdbu);
+  EXPECT_EQ(bits(Function::Acosh, kInfinity), floatBits(kInfinity));
+  EXPECT_EQ(bits(Function::Asinh, -kInfinity), floatBits(-kInfinity));
+  EXPECT_EQ(bits(Function::Sinh, -kInfinity), floatBits(-kInfinity));
+  EXPECT_EQ(bits(Function::Cosh, -kInfinity), floatBits(kInfinity));
+  EXPECT_EQ(bits(Function::Atan, kInfinity), 0x3fc90fdbu);
   EXPECT_EQ(bits(Function::Acos, -1), 0x40490fdbu);
 }
 
@@ -197,11 +197,11 @@ TEST(Function, powerStaysWithinItsBound) {
 }
 
 TEST(Function, powerSpecialValuesAgreeWithIEEE) {
-  const float xs[] = {0.0f,  -0.0f, 1,  -1,   2,     -2,        0.5f,
-                      -0.5f, 3,     -3, kInf, -kInf, kQuietNaN, 0x1p-149f};
-  const float ys[] = {0.0f, -0.0f, 1,         -1,    2,    -2,
-                      3,    -3,    0.5f,      -0.5f, 2.5f, 1e10f,
-                      kInf, -kInf, kQuietNaN, 301,   -301, 16777217.0f};
+  const float xs[] = {0.0f,  -0.0f, 1,  -1,        2,          -2,   0.5f,
+                      -0.5f, 3,     -3, kInfinity, -kInfinity, kNaN, 0x1p-149f};
+  const float ys[] = {0.0f,      -0.0f,      1,    -1,    2,    -2,
+                      3,         -3,         0.5f, -0.5f, 2.5f, 1e10f,
+                      kInfinity, -kInfinity, kNaN, 301,   -301, 16777217.0f};
   for (float x : xs)
     for (float y : ys) {
       float got = apply(BinaryFunction::Pow, x, y);
@@ -260,30 +260,30 @@ TEST(Function, specialValues) {
   }
   EXPECT_EQ(bits(Function::Relu, -0.0f), 0u);
   EXPECT_EQ(bits(Function::Neg, 0.0f), 0x80000000u);
-  EXPECT_EQ(bits(Function::Exp, -kInf), 0u);
-  EXPECT_EQ(bits(Function::Exp, kInf), floatBits(kInf));
-  EXPECT_EQ(bits(Function::Log, -0.0f), floatBits(-kInf));
+  EXPECT_EQ(bits(Function::Exp, -kInfinity), 0u);
+  EXPECT_EQ(bits(Function::Exp, kInfinity), floatBits(kInfinity));
+  EXPECT_EQ(bits(Function::Log, -0.0f), floatBits(-kInfinity));
   EXPECT_EQ(bits(Function::Log, -1), kCanonical);
-  EXPECT_EQ(bits(Function::Log, kInf), floatBits(kInf));
+  EXPECT_EQ(bits(Function::Log, kInfinity), floatBits(kInfinity));
   EXPECT_EQ(bits(Function::Sqrt, -1), kCanonical);
   EXPECT_EQ(bits(Function::Sqrt, -0.0f), 0x80000000u);
-  EXPECT_EQ(bits(Function::Tanh, -kInf), floatBits(-1));
+  EXPECT_EQ(bits(Function::Tanh, -kInfinity), floatBits(-1));
   EXPECT_EQ(bits(Function::Tanh, -0.0f), 0x80000000u);
-  EXPECT_EQ(bits(Function::Sigmoid, -kInf), 0u);
-  EXPECT_EQ(bits(Function::Sigmoid, kInf), floatBits(1));
-  EXPECT_EQ(bits(Function::Softplus, kInf), floatBits(kInf));
-  EXPECT_EQ(bits(Function::Softplus, -kInf), 0u);
-  EXPECT_EQ(bits(Function::Softsign, kInf), kCanonical);
-  EXPECT_EQ(bits(Function::Erf, -kInf), floatBits(-1));
-  EXPECT_EQ(bits(Function::Gelu, -kInf), 0x80000000u);
-  EXPECT_EQ(bits(Function::Gelu, kInf), floatBits(kInf));
-  EXPECT_EQ(bits(Function::GeluTanh, -kInf), 0x80000000u);
-  EXPECT_EQ(bits(Function::GeluTanh, kInf), floatBits(kInf));
+  EXPECT_EQ(bits(Function::Sigmoid, -kInfinity), 0u);
+  EXPECT_EQ(bits(Function::Sigmoid, kInfinity), floatBits(1));
+  EXPECT_EQ(bits(Function::Softplus, kInfinity), floatBits(kInfinity));
+  EXPECT_EQ(bits(Function::Softplus, -kInfinity), 0u);
+  EXPECT_EQ(bits(Function::Softsign, kInfinity), kCanonical);
+  EXPECT_EQ(bits(Function::Erf, -kInfinity), floatBits(-1));
+  EXPECT_EQ(bits(Function::Gelu, -kInfinity), 0x80000000u);
+  EXPECT_EQ(bits(Function::Gelu, kInfinity), floatBits(kInfinity));
+  EXPECT_EQ(bits(Function::GeluTanh, -kInfinity), 0x80000000u);
+  EXPECT_EQ(bits(Function::GeluTanh, kInfinity), floatBits(kInfinity));
   EXPECT_EQ(bits(Function::GeluTanh, -0.0f), 0x80000000u);
-  EXPECT_EQ(bits(Function::Swish, kInf, 1), floatBits(kInf));
+  EXPECT_EQ(bits(Function::Swish, kInfinity, 1), floatBits(kInfinity));
   EXPECT_EQ(bits(Function::Swish, -1e6f, 1), 0x80000000u);
   EXPECT_EQ(bits(Function::Swish, 3, 0), floatBits(1.5f));
-  EXPECT_EQ(bits(Function::Elu, -kInf, 2), floatBits(-2));
+  EXPECT_EQ(bits(Function::Elu, -kInfinity, 2), floatBits(-2));
   EXPECT_EQ(bits(Function::HardSwish, -4), 0x80000000u);
   EXPECT_EQ(bits(Function::HardSwish, 4), floatBits(4));
   EXPECT_EQ(bits(Function::Clip, 7, 0, 6), floatBits(6));
@@ -301,19 +301,19 @@ TEST(Function, binarySpecialValues) {
   for (BinaryFunction f :
        {BinaryFunction::Add, BinaryFunction::Sub, BinaryFunction::Mul,
         BinaryFunction::Div, BinaryFunction::Max, BinaryFunction::Min}) {
-    EXPECT_EQ(bits(f, kQuietNaN, 1), kCanonical);
-    EXPECT_EQ(bits(f, 1, -kQuietNaN), kCanonical);
+    EXPECT_EQ(bits(f, kNaN, 1), kCanonical);
+    EXPECT_EQ(bits(f, 1, -kNaN), kCanonical);
   }
-  EXPECT_EQ(bits(BinaryFunction::Sub, kInf, kInf), kCanonical);
-  EXPECT_EQ(bits(BinaryFunction::Mul, 0, kInf), kCanonical);
+  EXPECT_EQ(bits(BinaryFunction::Sub, kInfinity, kInfinity), kCanonical);
+  EXPECT_EQ(bits(BinaryFunction::Mul, 0, kInfinity), kCanonical);
   EXPECT_EQ(bits(BinaryFunction::Div, 0, 0), kCanonical);
-  EXPECT_EQ(bits(BinaryFunction::Div, -1, 0), floatBits(-kInf));
+  EXPECT_EQ(bits(BinaryFunction::Div, -1, 0), floatBits(-kInfinity));
   EXPECT_EQ(bits(BinaryFunction::Max, 0.0f, -0.0f), 0x80000000u);
   EXPECT_EQ(bits(BinaryFunction::Min, -0.0f, 0.0f), 0u);
   EXPECT_EQ(bits(BinaryFunction::PRelu, -2, 0.5f), floatBits(-1));
-  EXPECT_EQ(bits(BinaryFunction::Equal, kQuietNaN, kQuietNaN), 0u);
+  EXPECT_EQ(bits(BinaryFunction::Equal, kNaN, kNaN), 0u);
   EXPECT_EQ(bits(BinaryFunction::LessOrEqual, 1, 1), floatBits(1));
-  EXPECT_EQ(bits(BinaryFunction::And, kQuietNaN, 2), floatBits(1));
+  EXPECT_EQ(bits(BinaryFunction::And, kNaN, 2), floatBits(1));
   EXPECT_EQ(bits(BinaryFunction::Xor, 3, 2), 0u);
 }
 
@@ -335,7 +335,7 @@ TEST(Function, conversions) {
   EXPECT_EQ(toSigned(1e30, 32), INT32_MAX);
   EXPECT_EQ(toSigned(-1e30, 64), INT64_MIN);
   EXPECT_EQ(toSigned(128.5, 8), 127);
-  EXPECT_EQ(toSigned(kQuietNaN, 16), 0);
+  EXPECT_EQ(toSigned(kNaN, 16), 0);
   EXPECT_EQ(toUnsigned(-3.5, 8), 0u);
   EXPECT_EQ(toUnsigned(300, 8), 255u);
   EXPECT_EQ(toUnsigned(1e30, 64), UINT64_MAX);
@@ -359,7 +359,7 @@ TEST(Function, reductions) {
   EXPECT_EQ(run(Reduction::Sum, {1e8f, 1, -1e8f}), 0);
   EXPECT_EQ(run(Reduction::Mean, {1, 2, 4}), 7.0f / 3);
   EXPECT_EQ(run(Reduction::Max, {-3, -1, -2}), -1);
-  EXPECT_EQ(floatBits(run(Reduction::Max, {1, kQuietNaN, 2})), kCanonical);
+  EXPECT_EQ(floatBits(run(Reduction::Max, {1, kNaN, 2})), kCanonical);
   EXPECT_EQ(run(Reduction::Prod, {2, 3, 4}), 24);
   EXPECT_EQ(run(Reduction::SumSquare, {1, -2, 3}), 14);
   EXPECT_EQ(run(Reduction::L1, {1, -2, 3}), 6);

@@ -151,7 +151,7 @@ void keepAll(Node &n, Value x) {
 
 /// In training, what a draw below the ratio hits is dropped and the rest is
 /// scaled, so that the sum is about as before.
-void dropout(Node &n) {
+void trainableDropout(Node &n) {
   Value x = n.input(0);
   std::optional<double> training = 0, ratio = 0.5;
   if (n.hasInput(2))
@@ -205,7 +205,7 @@ std::vector<OperatorRow> ashlar::frontend::randomRows() {
        "sums of probabilities compared with constant draws"},
       {"Dropout",
        {12, 13, 22},
-       dropout,
+       trainableDropout,
        "nothing, and the mask is a constant; in training a product with a "
        "constant mask, drawn as by RandomUniform"},
   };

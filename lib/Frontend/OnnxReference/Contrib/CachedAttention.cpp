@@ -419,7 +419,7 @@ void attendHeads(Call &call, const Places &at) {
 
 void multiHeadAttention(Call &call) { attendHeads(call, {3, 4, 5, 6, 8}); }
 
-void decoderAttention(Call &call) { attendHeads(call, {10, 3, 4, 5, 7}); }
+void maskedDecoderAttention(Call &call) { attendHeads(call, {10, 3, 4, 5, 7}); }
 
 void rotaryEmbedding(Call &call) {
   const Tensor &x = call.operand(0), &cosines = call.operand(2);
@@ -453,7 +453,7 @@ std::vector<EvaluatorRow> onnxref::cachedAttentionEvaluators() {
       {"DecoderMaskedMultiHeadAttention",
        {1},
        1,
-       decoderAttention,
+       maskedDecoderAttention,
        smooth,
        domain},
       {"SparseAttention", {1}, 1, sparseAttention, smooth, domain},
