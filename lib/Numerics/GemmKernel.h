@@ -81,7 +81,8 @@ ASHLAR_INLINE void addPairs(const int32_t *s, const uint32_t *m,
 /// The same for operands in blocks and one vector of steps: with the sums of
 /// blocks, two would not fit the registers.
 template <typename Simd, size_t V, Digit D>
-ASHLAR_INLINE void addBlocks(const Segment &segment, const int32_t *s, size_t v,
+ASHLAR_INLINE void addBlocks(const Segment &segment, const int32_t *s, int more,
+                             size_t v,
                              typename Simd::Vec (&acc)[Simd::kColumns][V]) {
   using Vec = typename Simd::Vec;
   constexpr size_t columns = Simd::kColumns;
@@ -103,11 +104,11 @@ ASHLAR_INLINE void addBlocks(const Segment &segment, const int32_t *s, size_t v,
         sum[c] = Simd::dotBytes(sum[c], in,
                                 Simd::broadcast(s[(2 + quad) * columns + c]));
     }
-    Vec places = Simd::loadBytes(shifts);
+    Vec places = Simd::loadPlaces(shifts, more);
     if constexpr (D == Digit::Low)
-      places = Simd::placesBelow(places, kDigitShifts);
+      places = Simd::placesBelow(places, kDigitShifts + more);
     if constexpr (D == Digit::High)
-      places = Simd::placesFrom(places, kDigitShifts);
+      places = Simd::placesFrom(places, kDigitShifts + more, kDigitShifts);
 #pragma GCC unroll 8
     for (size_t c = 0; c < columns; ++c)
       acc[c][v] = Simd::addShifted(acc[c][v], sum[c], places,
@@ -115,8 +116,9 @@ ASHLAR_INLINE void addBlocks(const Segment &segment, const int32_t *s, size_t v,
   }
 }
 
+/// acc[c][v] += products of one segment, shifted by `more` if it is in blocks.
 template <typename Simd, size_t V>
-ASHLAR_INLINE void addSegment(const Segment &segment, size_t group,
+ASHLAR_INLINE void addSegment(const Segment &segment, size_t group, int more,
                               typename Simd::Vec (&acc)[Simd::kColumns][V]) {
   const int32_t *s = segment.stationary + group * segment.groupStride;
   if constexpr (Simd::kBytes)
@@ -124,11 +126,11 @@ ASHLAR_INLINE void addSegment(const Segment &segment, size_t group,
 #pragma GCC unroll 4
       for (size_t v = 0; v < V; ++v)
         if (segment.digit == Digit::Whole)
-          addBlocks<Simd, V, Digit::Whole>(segment, s, v, acc);
+          addBlocks<Simd, V, Digit::Whole>(segment, s, more, v, acc);
         else if (segment.digit == Digit::Low)
-          addBlocks<Simd, V, Digit::Low>(segment, s, v, acc);
+          addBlocks<Simd, V, Digit::Low>(segment, s, more, v, acc);
         else
-          addBlocks<Simd, V, Digit::High>(segment, s, v, acc);
+          addBlocks<Simd, V, Digit::High>(segment, s, more, v, acc);
       return;
     }
   if (segment.digit == Digit::Whole)
@@ -150,6 +152,28 @@ ASHLAR_INLINE uint64_t boundOf(const Segment &segment, size_t group) {
   return segment.most * segment.bounds[group].norm;
 }
 
+/// Whether sums may be added to those of shift `shift`.
+ASHLAR_INLINE bool joins(const Segment &segment, size_t group, int shift) {
+  const int more = shiftOf(segment, group) - shift;
+  return more == 0 || (more > 0 && segment.shifts);
+}
+
+/// The shift of the sums of segments from `first` on: the least of all, if they
+/// are exact together then, otherwise that of the first.
+ASHLAR_INLINE int commonShift(const Segment *segments, size_t count,
+                              size_t first, size_t group) {
+  int least = shiftOf(segments[first], group);
+  for (size_t k = first + 1; k < count; ++k)
+    least = numerics::least(least, shiftOf(segments[k], group));
+  uint64_t bound = 0;
+  for (size_t k = first; k < count && bound < kExactLimit; ++k)
+    bound += joins(segments[k], group, least)
+                 ? boundOf(segments[k], group)
+                       << (shiftOf(segments[k], group) - least)
+                 : kExactLimit;
+  return bound < kExactLimit ? least : shiftOf(segments[first], group);
+}
+
 /// Sums of segments from `first` on whose sums are exact together, for one
 /// group of columns; gives the first segment that is not among them. `shift` is
 /// that of the sums.
@@ -165,14 +189,15 @@ ASHLAR_INLINE size_t sumGroup(const Segment *segments, size_t count,
     shift = 0;
     return k;
   }
-  shift = shiftOf(segments[k], group);
+  shift = commonShift(segments, count, first, group);
   uint64_t bound = 0;
-  do {
-    bound += boundOf(segments[k], group);
-    addSegment<Simd, V>(segments[k], group, acc);
-    ++k;
-  } while (k < count && shiftOf(segments[k], group) == shift &&
-           bound + boundOf(segments[k], group) < kExactLimit);
+  for (; k < count && joins(segments[k], group, shift); ++k) {
+    const int more = shiftOf(segments[k], group) - shift;
+    bound += boundOf(segments[k], group) << more;
+    if (bound >= kExactLimit)
+      break;
+    addSegment<Simd, V>(segments[k], group, more, acc);
+  }
   return k;
 }
 

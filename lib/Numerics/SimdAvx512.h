@@ -40,9 +40,12 @@ struct Simd512 {
   ASHLAR_INLINE Vec dotBytes(Vec acc, Vec a, Vec b) {
     return _mm512_dpbusd_epi32(acc, a, b);
   }
-  ASHLAR_INLINE Vec loadBytes(const uint8_t *from) {
+  /// Bytes, each with `more` added: in bytes, so that compilers do not add it
+  /// to what addShifted() broadcasts from memory.
+  ASHLAR_INLINE Vec loadPlaces(const uint8_t *from, int more) {
     return _mm512_cvtepu8_epi32(
-        _mm_loadu_si128(reinterpret_cast<const __m128i *>(from)));
+        _mm_add_epi8(_mm_loadu_si128(reinterpret_cast<const __m128i *>(from)),
+                     _mm_set1_epi8(static_cast<char>(more))));
   }
   /// Of the lanes below `limit`; past all bits for others.
   ASHLAR_INLINE Vec placesBelow(Vec v, int limit) {
@@ -50,11 +53,12 @@ struct Simd512 {
         _mm512_set1_epi32(64),
         _mm512_cmplt_epi32_mask(v, _mm512_set1_epi32(limit)), v);
   }
-  /// Of the lanes from `limit` on, next to that; past all bits for others.
-  ASHLAR_INLINE Vec placesFrom(Vec v, int limit) {
-    const Vec from = _mm512_set1_epi32(limit);
-    return _mm512_mask_sub_epi32(_mm512_set1_epi32(64),
-                                 _mm512_cmpge_epi32_mask(v, from), v, from);
+  /// Of the lanes from `limit` on, without `less`; past all bits for others.
+  ASHLAR_INLINE Vec placesFrom(Vec v, int limit, int less) {
+    return _mm512_mask_sub_epi32(
+        _mm512_set1_epi32(64),
+        _mm512_cmpge_epi32_mask(v, _mm512_set1_epi32(limit)), v,
+        _mm512_set1_epi32(less));
   }
   /// acc + v * 2^(places + more).
   ASHLAR_INLINE Vec addShifted(Vec acc, Vec v, Vec places, Vec more) {
