@@ -405,10 +405,18 @@ static std::array<int64_t, 5> denseStrides(const std::array<uint64_t, 5> &n,
 template <typename T>
 static void repeatCodes(llvm::ArrayRef<int16_t> codes, uint64_t row,
                         uint64_t copies, uint64_t share, T *to) {
-  for (; !codes.empty(); codes = codes.drop_front(row))
-    for (uint64_t copy = 0; copy < copies; ++copy)
-      for (int16_t code : codes.take_front(row))
-        to = std::fill_n(to, share, static_cast<T>(code));
+  const uint64_t elements = row * share;
+  for (; !codes.empty(); codes = codes.drop_front(row)) {
+    // A call for each of the codes would take longer than all else.
+    if (share == 1)
+      std::copy_n(codes.begin(), row, to);
+    else
+      for (uint64_t i = 0; i < row; ++i)
+        std::fill_n(to + i * share, share, static_cast<T>(codes[i]));
+    for (uint64_t copy = 1; copy < copies; ++copy)
+      std::memcpy(to + copy * elements, to, elements * sizeof(T));
+    to += copies * elements;
+  }
 }
 
 /// The codes of a stream that leaves zeros out, or of exponents, as whole
