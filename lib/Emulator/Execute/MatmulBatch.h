@@ -49,7 +49,8 @@ struct StationarySet {
   std::vector<int16_t> values;
   std::vector<uint64_t> raw; ///< Select mode: words as stored, rows x cols.
   uint64_t rows = 0, cols = 0;
-  unsigned waiting = 0; ///< Matmuls of the batch that refer to it.
+  unsigned waiting = 0;  ///< Matmuls of the batch that refer to it.
+  bool isPacked = false; ///< A merged one, with all rows that it has.
 
   /// Cuts the columns into at most `count` parts.
   void setShape(uint64_t newRows, uint64_t newCols, unsigned count);
