@@ -401,21 +401,18 @@ static std::array<int64_t, 5> denseStrides(const std::array<uint64_t, 5> &n,
 }
 
 /// Whole elements in the place of codes: their low bytes. Of each row of `row`
-/// codes there are `copies`, of each code `share`.
+/// codes there are `copies`, of each code `share`. No call for a single byte.
 template <typename T>
 static void repeatCodes(llvm::ArrayRef<int16_t> codes, uint64_t row,
                         uint64_t copies, uint64_t share, T *to) {
-  const uint64_t elements = row * share;
-  for (; !codes.empty(); codes = codes.drop_front(row)) {
-    // A call for each of the codes would take longer than all else.
+  const uint64_t size = row * share;
+  for (; !codes.empty(); codes = codes.drop_front(row), to += copies * size) {
     if (share == 1)
       std::copy_n(codes.begin(), row, to);
-    else
-      for (uint64_t i = 0; i < row; ++i)
-        std::fill_n(to + i * share, share, static_cast<T>(codes[i]));
+    for (uint64_t i = 0; share != 1 && i < row; ++i)
+      std::fill_n(to + i * share, share, static_cast<T>(codes[i]));
     for (uint64_t copy = 1; copy < copies; ++copy)
-      std::memcpy(to + copy * elements, to, elements * sizeof(T));
-    to += copies * elements;
+      std::copy_n(to, size, to + copy * size);
   }
 }
 

@@ -121,7 +121,7 @@ struct ByteRows {
 // Moving
 //===----------------------------------------------------------------------===//
 
-namespace {
+namespace { // NOLINT(misc-anonymous-namespace-in-header)
 /// 64 steps of an operand, or those that are left.
 struct MovingColumn {
   const MovingBlocks &to;
@@ -222,7 +222,7 @@ static inline void packStoredEither(const StoredRows &rows,
 // Stationary
 //===----------------------------------------------------------------------===//
 
-namespace {
+namespace { // NOLINT(misc-anonymous-namespace-in-header)
 /// A segment of 64 columns, or of those that are left.
 class StationarySegment {
 public:

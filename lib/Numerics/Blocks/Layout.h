@@ -33,7 +33,7 @@ static_assert(2 * kBlockPairs * (kLargestByte << kBlockRange) *
                   uint64_t(1) << 31 &&
               kBlockRange < 2 * kDigitShifts);
 
-namespace {
+namespace { // NOLINT(misc-anonymous-namespace-in-header)
 /// Where the parts of a stationary operand in blocks are.
 struct BlockLayout {
   BlockLayout(const PackedStationary &packed, size_t columns)
