@@ -485,7 +485,7 @@ llvm::Expected<Program> read(llvm::StringRef path) {
 
 llvm::Expected<std::vector<Program>> readAll(llvm::StringRef path,
                                              unsigned threads) {
-  auto buffer = support::readFile(path);
+  auto buffer = support::readFile(path, threads);
   if (!buffer)
     return buffer.takeError();
   return parseAll(std::move(*buffer), path, threads);

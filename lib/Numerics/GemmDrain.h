@@ -53,7 +53,8 @@ template <typename Simd>
 static bool planPairs(const PackedProduct *products, size_t count, size_t first,
                       size_t steps, PlannedSums &out) {
   for (const PackedProduct *p = products; p != products + count; ++p)
-    if (p->moving->width != OperandWidth::Int16)
+    if (p->moving->width != OperandWidth::Int16 ||
+        p->moving->inBlocks != p->stationary->inBlocks)
       return false;
   out.steps = steps;
   const size_t tiles = (steps + Simd::kTile - 1) / Simd::kTile;
@@ -64,7 +65,10 @@ static bool planPairs(const PackedProduct *products, size_t count, size_t first,
   for (size_t tile = 0; tile < tiles; ++tile) {
     const size_t t = tile * Simd::kTile;
     for (const PackedProduct *p = products; p != products + count; ++p)
-      if (p->stationary->rows != 0)
+      if (p->moving->inBlocks)
+        planBlocks<Simd>(*p->stationary, *p->moving, first + t,
+                         least(Simd::kTile, steps - t), list);
+      else if (p->stationary->rows != 0)
         planWhole<Simd>(*p->stationary, pairsAt(*p->moving, first + t),
                         pairStride(*p->moving), least(Simd::kTile, steps - t),
                         list);

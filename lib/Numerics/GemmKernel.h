@@ -13,13 +13,13 @@
 #ifndef ASHLAR_LIB_NUMERICS_GEMMKERNEL_H
 #define ASHLAR_LIB_NUMERICS_GEMMKERNEL_H
 
-#include "GemmPack.h"
-namespace ashlar::numerics {}
+#include "Blocks/Layout.h"
 
 namespace ashlar::numerics {
 
 namespace {
-/// What a product reads of 16-bit moving values.
+/// What a product reads of 16-bit moving values, or the steps of moving blocks
+/// that it takes part in: all, those of small shifts, and the others.
 enum class Digit { Whole, Low, High };
 
 /// A block of rows of one product in one form: all sums of its columns with a
@@ -34,6 +34,8 @@ struct Segment {
   uint64_t most; ///< No moving value of the segment is above.
   int shift;     ///< Of the sums, next to that of the column group.
   Digit digit;
+  /// Of step group 0, if operands are in blocks, of which there are `pairs`.
+  const uint8_t *shifts = nullptr;
 };
 
 /// Where the sums of a tile of steps go.
@@ -76,10 +78,61 @@ ASHLAR_INLINE void addPairs(const int32_t *s, const uint32_t *m,
   }
 }
 
+/// The same for operands in blocks and one vector of steps: with the sums of
+/// blocks, two would not fit the registers.
+template <typename Simd, size_t V, Digit D>
+ASHLAR_INLINE void addBlocks(const Segment &segment, const int32_t *s, int more,
+                             size_t v,
+                             typename Simd::Vec (&acc)[Simd::kColumns][V]) {
+  using Vec = typename Simd::Vec;
+  constexpr size_t columns = Simd::kColumns;
+  static_assert(Simd::kLanes == kStepGroup);
+  const uint32_t *m = segment.moving + v * segment.stepStride;
+  const uint8_t *shifts = segment.shifts + 4 * v * segment.stepStride;
+  for (size_t block = 0; block < segment.pairs; ++block,
+              s += (2 + kQuads) * columns, m += kQuads * kStepGroup,
+              shifts += kStepGroup) {
+    Vec sum[columns];
+#pragma GCC unroll 8
+    for (size_t c = 0; c < columns; ++c)
+      sum[c] = Simd::broadcast(s[c]);
+#pragma GCC unroll 4
+    for (size_t quad = 0; quad < kQuads; ++quad) {
+      const Vec in = Simd::load(m + quad * kStepGroup);
+#pragma GCC unroll 8
+      for (size_t c = 0; c < columns; ++c)
+        sum[c] = Simd::dotBytes(sum[c], in,
+                                Simd::broadcast(s[(2 + quad) * columns + c]));
+    }
+    Vec places = Simd::loadPlaces(shifts, more);
+    if constexpr (D == Digit::Low)
+      places = Simd::placesBelow(places, kDigitShifts + more);
+    if constexpr (D == Digit::High)
+      places = Simd::placesFrom(places, kDigitShifts + more, kDigitShifts);
+#pragma GCC unroll 8
+    for (size_t c = 0; c < columns; ++c)
+      acc[c][v] = Simd::addShifted(acc[c][v], sum[c], places,
+                                   Simd::broadcast(s[columns + c]));
+  }
+}
+
+/// acc[c][v] += products of one segment, shifted by `more` if it is in blocks.
 template <typename Simd, size_t V>
-ASHLAR_INLINE void addSegment(const Segment &segment, size_t group,
+ASHLAR_INLINE void addSegment(const Segment &segment, size_t group, int more,
                               typename Simd::Vec (&acc)[Simd::kColumns][V]) {
   const int32_t *s = segment.stationary + group * segment.groupStride;
+  if constexpr (Simd::kBytes)
+    if (segment.shifts) {
+#pragma GCC unroll 4
+      for (size_t v = 0; v < V; ++v)
+        if (segment.digit == Digit::Whole)
+          addBlocks<Simd, V, Digit::Whole>(segment, s, more, v, acc);
+        else if (segment.digit == Digit::Low)
+          addBlocks<Simd, V, Digit::Low>(segment, s, more, v, acc);
+        else
+          addBlocks<Simd, V, Digit::High>(segment, s, more, v, acc);
+      return;
+    }
   if (segment.digit == Digit::Whole)
     addPairs<Simd, V, Digit::Whole>(s, segment.moving, segment.stepStride,
                                     segment.pairs, acc);
@@ -99,6 +152,28 @@ ASHLAR_INLINE uint64_t boundOf(const Segment &segment, size_t group) {
   return segment.most * segment.bounds[group].norm;
 }
 
+/// Whether sums may be added to those of shift `shift`.
+ASHLAR_INLINE bool joins(const Segment &segment, size_t group, int shift) {
+  const int more = shiftOf(segment, group) - shift;
+  return more == 0 || (more > 0 && segment.shifts);
+}
+
+/// The shift of the sums of segments from `first` on: the least of all, if they
+/// are exact together then, otherwise that of the first.
+ASHLAR_INLINE int commonShift(const Segment *segments, size_t count,
+                              size_t first, size_t group) {
+  int least = shiftOf(segments[first], group);
+  for (size_t k = first + 1; k < count; ++k)
+    least = numerics::least(least, shiftOf(segments[k], group));
+  uint64_t bound = 0;
+  for (size_t k = first; k < count && bound < kExactLimit; ++k)
+    bound += joins(segments[k], group, least)
+                 ? boundOf(segments[k], group)
+                       << (shiftOf(segments[k], group) - least)
+                 : kExactLimit;
+  return bound < kExactLimit ? least : shiftOf(segments[first], group);
+}
+
 /// Sums of segments from `first` on whose sums are exact together, for one
 /// group of columns; gives the first segment that is not among them. `shift` is
 /// that of the sums.
@@ -114,14 +189,15 @@ ASHLAR_INLINE size_t sumGroup(const Segment *segments, size_t count,
     shift = 0;
     return k;
   }
-  shift = shiftOf(segments[k], group);
+  shift = commonShift(segments, count, first, group);
   uint64_t bound = 0;
-  do {
-    bound += boundOf(segments[k], group);
-    addSegment<Simd, V>(segments[k], group, acc);
-    ++k;
-  } while (k < count && shiftOf(segments[k], group) == shift &&
-           bound + boundOf(segments[k], group) < kExactLimit);
+  for (; k < count && joins(segments[k], group, shift); ++k) {
+    const int more = shiftOf(segments[k], group) - shift;
+    bound += boundOf(segments[k], group) << more;
+    if (bound >= kExactLimit)
+      break;
+    addSegment<Simd, V>(segments[k], group, more, acc);
+  }
   return k;
 }
 
@@ -230,7 +306,7 @@ static void planWhole(const PackedStationary &stationary,
                          most,
                          shift,
                          Digit::Whole};
-      if (most * layout.largestNorm(bounds) < kExactLimit) {
+      if (most * largestNorm(bounds, layout.groups) < kExactLimit) {
         list.add(segment);
         continue;
       }
@@ -241,6 +317,41 @@ static void planWhole(const PackedStationary &stationary,
       segment.shift = shift + 8;
       list.add(segment);
     }
+  }
+}
+
+/// The same for operands in blocks, steps [first, first + steps).
+template <typename Simd, typename List>
+static void planBlocks(const PackedStationary &stationary,
+                       const PackedMoving &moving, size_t first, size_t steps,
+                       List &list) {
+  const BlockLayout layout(stationary, Simd::kColumns);
+  const MovingBlocks from(moving);
+  for (size_t block = 0; block < layout.blocks; block += kSegmentBlocks) {
+    const size_t count = layout.count(block);
+    const uint8_t *shifts = from.shifts(first, block);
+    const GroupBounds *bounds = layout.bounds(block);
+    Segment segment = {
+        layout.group(block, 0),
+        count * layout.blockLanes(),
+        bounds,
+        reinterpret_cast<const uint32_t *>(from.rows(first, block)),
+        from.groupBytes() / sizeof(uint32_t),
+        count,
+        kLargestByte << largestShift(shifts, from.groupBytes(), count, steps),
+        0,
+        Digit::Whole,
+        shifts};
+    if (segment.most * largestNorm(bounds, layout.groups) < kExactLimit) {
+      list.add(segment);
+      continue;
+    }
+    segment.most = kLargestByte << (kDigitShifts - 1);
+    segment.digit = Digit::Low;
+    list.add(segment);
+    segment.digit = Digit::High;
+    segment.shift = kDigitShifts;
+    list.add(segment);
   }
 }
 
@@ -271,11 +382,21 @@ static void planDigits(const PackedStationary &stationary,
   list.run();
 }
 
+/// A set for moving operands that are not in blocks.
+template <typename Simd>
+static const PackedStationary &widenIfInBlocks(const PackedStationary &set) {
+  if (!set.inBlocks)
+    return set;
+  widenSet<Simd::kColumns>(set, widenedSet());
+  return widenedSet();
+}
+
 /// KernelTable::gemm.
 template <typename Simd>
-static void gemmPairs(const PackedStationary &stationary,
-                      const IntegerMatrix &moving, size_t steps, int64_t *acc,
-                      size_t accPitch, bool accumulate) {
+static void gemmPairs(const PackedStationary &set, const IntegerMatrix &moving,
+                      size_t steps, int64_t *acc, size_t accPitch,
+                      bool accumulate) {
+  const PackedStationary &stationary = widenIfInBlocks<Simd>(set);
   for (size_t t = 0; t < steps; t += Simd::kTile) {
     const size_t width = least(Simd::kTile, steps - t);
     SegmentList<Simd> list(
@@ -284,6 +405,30 @@ static void gemmPairs(const PackedStationary &stationary,
       planDigits<Simd>(stationary, moving, t, width, list);
     list.finish();
   }
+}
+
+/// One product of a sum; what it needs of the scratch is used up.
+template <typename Simd>
+static void planProduct(const PackedProduct &product, size_t first,
+                        size_t steps, SegmentList<Simd> &list) {
+  const PackedMoving &moving = *product.moving;
+  if (moving.inBlocks && product.stationary->inBlocks)
+    return planBlocks<Simd>(*product.stationary, moving, first, steps, list);
+  if (moving.inBlocks || product.stationary->inBlocks)
+    list.run(); // The scratch is used again, here and below.
+  const PackedStationary &stationary =
+      widenIfInBlocks<Simd>(*product.stationary);
+  if (moving.inBlocks) {
+    const WidenedSteps values = widenSteps(moving, first, steps);
+    planWhole<Simd>(stationary, values.values, values.stepStride, steps, list);
+  } else if (moving.width == OperandWidth::Int16) {
+    planWhole<Simd>(stationary, pairsAt(moving, first), pairStride(moving),
+                    steps, list);
+  } else {
+    planDigits<Simd>(stationary, plainSteps(moving, first), 0, steps, list);
+  }
+  if (moving.inBlocks || product.stationary->inBlocks)
+    list.run();
 }
 
 /// KernelTable::gemmPacked.
@@ -295,17 +440,9 @@ static void gemmPackedPairs(const PackedProduct *products, size_t count,
     const size_t width = least(Simd::kTile, steps - t);
     SegmentList<Simd> list(
         {acc + t, accPitch, products->stationary->cols, width, accumulate});
-    for (const PackedProduct *p = products; p != products + count; ++p) {
-      if (p->stationary->rows == 0)
-        continue;
-      const PackedMoving &moving = *p->moving;
-      if (moving.width == OperandWidth::Int16)
-        planWhole<Simd>(*p->stationary, pairsAt(moving, first + t),
-                        pairStride(moving), width, list);
-      else
-        planDigits<Simd>(*p->stationary, plainSteps(moving, first + t), 0,
-                         width, list);
-    }
+    for (const PackedProduct *p = products; p != products + count; ++p)
+      if (p->stationary->rows != 0)
+        planProduct<Simd>(*p, first + t, width, list);
     list.finish();
   }
 }

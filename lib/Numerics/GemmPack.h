@@ -84,12 +84,6 @@ struct PairLayout {
     return reinterpret_cast<GroupBounds *>(bytes) +
            (block / kBlockPairs * planes + plane) * groups;
   }
-  uint32_t largestNorm(const GroupBounds *bounds) const {
-    uint32_t largest = 0;
-    for (size_t g = 0; g < groups; ++g)
-      largest = greatest(largest, bounds[g].norm);
-    return largest;
-  }
   /// Column group 0 of a block; groups are `pairs of the block * columns`
   /// apart.
   int32_t *group(size_t block, unsigned plane) const {
@@ -103,6 +97,14 @@ struct PairLayout {
   unsigned planes;
 };
 } // namespace
+
+/// The largest of `groups` column groups.
+static inline uint32_t largestNorm(const GroupBounds *bounds, size_t groups) {
+  uint32_t largest = 0;
+  for (size_t g = 0; g < groups; ++g)
+    largest = greatest(largest, bounds[g].norm);
+  return largest;
+}
 
 /// Plane `plane` of `planes`.
 ASHLAR_INLINE int32_t planeOf(int32_t value, unsigned plane, unsigned planes) {
@@ -211,6 +213,7 @@ static void packPairs(const IntegerMatrix &values, size_t rows, size_t cols,
   out.cols = cols;
   out.width = values.width;
   out.planes = narrow ? 1 : 2;
+  out.inBlocks = false;
   out.reserve(PairLayout(out, Columns).size());
   const PairLayout layout(out, Columns);
   for (size_t block = 0; block < layout.pairs; block += kBlockPairs)
@@ -330,6 +333,7 @@ static inline void startMovingPairs(size_t rows, size_t steps,
                                     OperandWidth width, PackedMoving &out) {
   if (width == OperandWidth::Int32)
     return startMovingPlain(rows, steps, width, out);
+  out.inBlocks = false;
   out.rows = rows;
   out.steps = steps;
   out.width = width;

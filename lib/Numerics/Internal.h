@@ -39,6 +39,10 @@ void scalarEncodeLine(const float *values, size_t n, size_t block, int mantissa,
 /// Thread-local scratch of at least `size` bytes, 64-byte aligned; valid until
 /// the next call on the same thread.
 uint8_t *gemmScratch(size_t size);
+/// What a product makes of a set in blocks for an operand that is not: the set,
+/// and its values on the way. Thread-local.
+PackedStationary &widenedSet();
+PackedBuffer &widenedValues();
 
 /// Packing of a moving operand for tables that gain nothing from a layout of
 /// their own: rows without gaps.

@@ -46,6 +46,7 @@ void startMovingPlain(size_t rows, size_t steps, OperandWidth width,
   out.rows = rows;
   out.steps = steps;
   out.width = width;
+  out.inBlocks = false;
   out.reserve(rows * steps * bytesOf(width));
 }
 
@@ -68,6 +69,16 @@ uint8_t *gemmScratch(size_t size) {
   thread_local PackedBuffer scratch;
   scratch.reserve(size);
   return scratch.bytes;
+}
+
+PackedStationary &widenedSet() {
+  thread_local PackedStationary set;
+  return set;
+}
+
+PackedBuffer &widenedValues() {
+  thread_local PackedBuffer values;
+  return values;
 }
 
 #if defined(__x86_64__)

@@ -4,6 +4,9 @@
 // built twice, ASHLAR_VNNI tells which.
 
 #include "AlignAvx512.h"
+#if ASHLAR_VNNI
+#include "Blocks/Avx512.h"
+#endif
 #include "GemmDrain.h"
 #include "PairAvx512.h"
 #include "SimdAvx2.h"
@@ -20,6 +23,12 @@ static constexpr KernelTable makePairTable(llvm::StringRef name) {
   table.startMoving = startMovingPairs;
   table.packMoving = packMovingPairs;
   table.packStored = packStoredPairs512;
+#if ASHLAR_VNNI
+  table.packStoredStationary = packStoredSet;
+  table.leaveBlocks = leaveBlocks<Simd512::kColumns>;
+  table.startBlocks = startMovingBlocks;
+  table.packStored = packStoredEither;
+#endif
   table.gemmPacked = gemmPackedPairs<Simd512>;
   table.planSums = planPairs<Simd512>;
   table.drainSums = drainPairs<Simd512, encodeRowsLanes<int8_t>>;

@@ -18,6 +18,7 @@ struct Simd256 {
   static constexpr size_t kLanes = 8;
   static constexpr size_t kVectors = 2;
   static constexpr size_t kColumns = 4;
+  static constexpr bool kBytes = false; ///< No operands in blocks.
   static constexpr size_t kTile = kLanes * kVectors;
   ASHLAR_INLINE Vec zero() { return _mm256_setzero_si256(); }
   ASHLAR_INLINE Vec load(const uint32_t *from) {

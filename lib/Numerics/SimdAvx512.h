@@ -34,6 +34,40 @@ struct Simd512 {
     return _mm512_add_epi32(acc, _mm512_madd_epi16(a, b));
 #endif
   }
+#if ASHLAR_VNNI
+  // Operands in blocks (Blocks/Layout.h).
+  static constexpr bool kBytes = true;
+  ASHLAR_INLINE Vec dotBytes(Vec acc, Vec a, Vec b) {
+    return _mm512_dpbusd_epi32(acc, a, b);
+  }
+  /// Bytes, each with `more` added: in bytes, so that compilers do not add it
+  /// to what addShifted() broadcasts from memory.
+  ASHLAR_INLINE Vec loadPlaces(const uint8_t *from, int more) {
+    return _mm512_cvtepu8_epi32(
+        _mm_add_epi8(_mm_loadu_si128(reinterpret_cast<const __m128i *>(from)),
+                     _mm_set1_epi8(static_cast<char>(more))));
+  }
+  /// Of the lanes below `limit`; past all bits for others.
+  ASHLAR_INLINE Vec placesBelow(Vec v, int limit) {
+    return _mm512_mask_mov_epi32(
+        _mm512_set1_epi32(64),
+        _mm512_cmplt_epi32_mask(v, _mm512_set1_epi32(limit)), v);
+  }
+  /// Of the lanes from `limit` on, without `less`; past all bits for others.
+  ASHLAR_INLINE Vec placesFrom(Vec v, int limit, int less) {
+    return _mm512_mask_sub_epi32(
+        _mm512_set1_epi32(64),
+        _mm512_cmpge_epi32_mask(v, _mm512_set1_epi32(limit)), v,
+        _mm512_set1_epi32(less));
+  }
+  /// acc + v * 2^(places + more).
+  ASHLAR_INLINE Vec addShifted(Vec acc, Vec v, Vec places, Vec more) {
+    return _mm512_add_epi32(
+        acc, _mm512_sllv_epi32(v, _mm512_add_epi32(places, more)));
+  }
+#else
+  static constexpr bool kBytes = false;
+#endif
   ASHLAR_INLINE Vec lowBytes(Vec v) {
     return _mm512_and_si512(v, _mm512_set1_epi16(0xff));
   }

@@ -7,21 +7,77 @@
 #include "Publish.h"
 #include "ashlar/Support/AtSignal.h"
 #include "ashlar/Support/Console.h"
+#include "ashlar/Support/LargePages.h"
 
 #include "llvm/ADT/SmallString.h"
 #include "llvm/Support/FileSystem.h"
+#include "llvm/Support/MathExtras.h"
 #include "llvm/Support/Path.h"
+#include <algorithm>
 #include <cerrno>
 #include <climits>
 #include <fcntl.h>
 #include <sys/stat.h>
+#include <system_error>
+#include <thread>
 #include <unistd.h>
 
 using namespace ashlar;
 using namespace ashlar::support;
 
+namespace {
+/// Fills `to` from `offset` of a file on; zeros after its end, should somebody
+/// have truncated it. The errno.
+int readPart(int descriptor, llvm::MutableArrayRef<char> to, uint64_t offset) {
+  constexpr size_t chunk = size_t(1) << 30;
+  while (!to.empty()) {
+    const ssize_t got =
+        ::pread(descriptor, to.data(), std::min(to.size(), chunk),
+                static_cast<off_t>(offset));
+    if (got < 0) {
+      if (errno == EINTR)
+        continue;
+      return errno;
+    }
+    if (got == 0) {
+      std::fill(to.begin(), to.end(), 0);
+      return 0;
+    }
+    to = to.drop_front(static_cast<size_t>(got));
+    offset += static_cast<uint64_t>(got);
+  }
+  return 0;
+}
+
+/// A large file in two halves side by side: most of the time goes into copies
+/// and new pages. Null if that is not possible.
+std::unique_ptr<llvm::MemoryBuffer> readHalves(llvm::StringRef path,
+                                               uint64_t size) {
+  auto buffer = llvm::WritableMemoryBuffer::getNewUninitMemBuffer(size, path);
+  const int descriptor = ::open(path.str().c_str(), O_RDONLY | O_CLOEXEC);
+  if (!buffer || descriptor < 0) {
+    if (descriptor >= 0)
+      ::close(descriptor);
+    return nullptr;
+  }
+  const llvm::MutableArrayRef<char> all(buffer->getBufferStart(), size);
+  const uint64_t half = llvm::alignDown(size / 2, largePageBytes);
+  int other = 0, own = 0;
+  try {
+    std::thread thread(
+        [&] { other = readPart(descriptor, all.drop_front(half), half); });
+    own = readPart(descriptor, all.take_front(half), 0);
+    thread.join();
+  } catch (const std::system_error &) {
+    own = readPart(descriptor, all, 0); // No thread: then here.
+  }
+  ::close(descriptor);
+  return own == 0 && other == 0 ? std::move(buffer) : nullptr;
+}
+} // namespace
+
 llvm::Expected<std::unique_ptr<llvm::MemoryBuffer>>
-support::readFile(llvm::StringRef path) {
+support::readFile(llvm::StringRef path, unsigned threads) {
   llvm::sys::fs::file_status status;
   if (std::error_code code = llvm::sys::fs::status(path, status))
     return makeError(ErrorClass::Malformed, "cannot read '{}': {}", path.str(),
@@ -36,6 +92,11 @@ support::readFile(llvm::StringRef path) {
     return makeError(ErrorClass::Malformed,
                      "cannot read '{}': it is a device, expected a file",
                      path.str());
+  constexpr uint64_t large = uint64_t(8) << 20; // bytes
+  if (threads > 1 && status.getSize() >= large &&
+      status.type() == llvm::sys::fs::file_type::regular_file)
+    if (auto buffer = readHalves(path, status.getSize()))
+      return buffer;
   // Copied rather than mapped: a file that another process truncates while we
   // read it must not become a bus error. Without the terminator LLVM maps
   // volatile files, too.

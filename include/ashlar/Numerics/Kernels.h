@@ -53,12 +53,18 @@ struct PackedStationary : PackedBuffer {
   OperandWidth width = OperandWidth::Int16;
   /// Number of 8-bit planes stored; private to the table.
   unsigned planes = 0;
+  /// Stored bytes and the shifts of their blocks instead of aligned integers.
+  bool inBlocks = false;
 };
 
 /// Ranges of steps of a packed moving operand start at multiples of this.
 inline constexpr size_t kMovingUnit = 16;
 /// Ranges of rows of a packed moving operand start at multiples of this.
 inline constexpr size_t kMovingRowUnit = 4;
+/// Rows of a block, which all have the same exponents.
+inline constexpr size_t kBlockRows = 16;
+/// The largest range of an operand in blocks.
+inline constexpr int kBlockRange = 7;
 
 /// A moving operand M[rows][steps] in the layout of one kernel table, for use
 /// with several stationary operands.
@@ -66,6 +72,8 @@ struct PackedMoving : PackedBuffer {
   size_t rows = 0;
   size_t steps = 0;
   OperandWidth width = OperandWidth::Int16;
+  /// As in PackedStationary.
+  bool inBlocks = false;
 };
 
 /// One product of a sum. All products of a sum have equally many columns and
@@ -237,11 +245,15 @@ struct KernelTable {
   /// Prepares S[i][c] = values[i * pitch + c] for gemm.
   void (*packStationary)(const IntegerMatrix &values, size_t rows, size_t cols,
                          PackedStationary &out);
-  /// packStationary of what alignGroup8To16 makes of the rows; false if one of
-  /// their elements may saturate, which is then to be counted. Null in tables
-  /// that have nothing faster than both.
+  /// packStationary of what alignGroup8To16 makes of the rows, in blocks where
+  /// the table has them and cells allow it; false if one of their elements may
+  /// saturate, which is then to be counted. Null in tables that have nothing
+  /// faster than both.
   bool (*packStoredStationary)(const StoredMatrix &values, size_t rows,
                                size_t cols, PackedStationary &out);
+  /// Aligned integers instead of blocks: for operands that are not in blocks,
+  /// which otherwise do this for every product. Null in tables without blocks.
+  void (*leaveBlocks)(PackedStationary &set);
   /// acc[c * accPitch + t] (+)= sum over i < rows of S[i][c] * M[i][t] for
   /// t < steps, exact in int64. rows = S.rows.
   void (*gemm)(const PackedStationary &stationary, const IntegerMatrix &moving,
@@ -256,8 +268,13 @@ struct KernelTable {
   /// unless the range is the last.
   void (*packMoving)(const IntegerMatrix &values, const MovingRange &range,
                      PackedMoving &out);
+  /// startMoving of an operand in blocks, which packStored then packs, the rows
+  /// of a block from the first one on. Null in tables without.
+  void (*startBlocks)(size_t rows, size_t steps, PackedMoving &out);
   /// packMoving of what alignGroup8To16 makes of the rows; steps that are not
-  /// valid are zero. For operands of 16 bits.
+  /// valid are zero. For operands of 16 bits. Blocks cannot hold an element
+  /// that saturates, or rows of different exponents: *saturated grows if there
+  /// may be one, and the operand has to be packed again from startMoving on.
   void (*packStored)(const StoredRows &rows, const MovingRange &range,
                      PackedMoving &out, uint64_t *saturated);
   /// The sum of the gemms of `count` > 0 products with steps

@@ -18,9 +18,10 @@
 namespace ashlar::support {
 
 /// Reads (or maps) a regular file. Errors are Malformed and name the path: a
-/// missing file, a directory, a failed read.
+/// missing file, a directory, a failed read. Two threads read halves of a large
+/// file, if there may be several.
 llvm::Expected<std::unique_ptr<llvm::MemoryBuffer>>
-readFile(llvm::StringRef path);
+readFile(llvm::StringRef path, unsigned threads = 1);
 
 /// The bytes of \p buffer.
 inline llvm::ArrayRef<uint8_t> contents(const llvm::MemoryBuffer &buffer) {

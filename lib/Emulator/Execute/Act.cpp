@@ -5,6 +5,7 @@
 #include "Drain.h"
 #include "WordArray.h"
 #include "ashlar/Isa/ElementBytes.h"
+#include "llvm/Support/MathExtras.h"
 #include <algorithm>
 #include <fmt/format.h>
 
@@ -16,9 +17,9 @@ using isa::ElemType;
 static void drainOnce(Engine &engine, const isa::ActDrain &op,
                       llvm::ArrayRef<uint64_t> units = {},
                       const int64_t *planes = nullptr,
-                      uint64_t firstColumn = 0) {
+                      const DrainGroup &group = {}) {
   Memory &memory = engine.memory;
-  Drain drain{engine, op, {}, {}, {}, 0, units, planes, firstColumn};
+  Drain drain{engine, op, {}, {}, {}, 0, units, planes, group};
   drain.entries = patternOf(operandPsum(op)).merged();
   drain.result = viewOf(operandDst(op));
   const EncodeTarget target = encodeTarget(op);
@@ -176,12 +177,12 @@ static void drainUnits(Engine &engine, const isa::ActDrain &op) {
   }
 }
 
-/// Calls fn(drain, column) for the lanes of each result of a step, as a drain
-/// of their own from that column on.
+/// Calls fn(drain, group) for the lanes of each result of a step, as a drain of
+/// their own.
 template <typename Fn>
 static void forGroups(const isa::ActDrain &op, Fn fn) {
   if (op.groupLanes == 0)
-    return fn(op, uint64_t(0));
+    return fn(op, DrainGroup());
   const uint32_t groups = op.cols / op.groupLanes;
   isa::ActDrain part = op;
   part.cols = op.groupLanes;
@@ -189,9 +190,13 @@ static void forGroups(const isa::ActDrain &op, Fn fn) {
   part.dstStride1 *= static_cast<int32_t>(groups);
   part.resStride1 *= static_cast<int32_t>(groups);
   part.countStride1 *= groups;
-  for (uint32_t group = 0; group < std::min(groups, op.validN1); ++group) {
+  const uint32_t used = std::min(groups, op.validN1);
+  const uint64_t steps =
+      uint64_t(op.n0) * llvm::divideCeil(op.validN1, groups) * op.n2;
+  for (uint32_t group = 0; group < used; ++group) {
     part.n1 = (op.validN1 - group + groups - 1) / groups;
-    fn(part, uint64_t(group) * op.groupLanes);
+    fn(part, DrainGroup{uint64_t(group) * op.groupLanes, op.cols, steps,
+                        group + 1 == used});
     // The register collects the exponents of all groups.
     part.dstXrClear = false;
     part.paramPart += op.groupLanes;
@@ -210,8 +215,8 @@ void Engine::execute(const isa::ActDrain &op) {
   else if (words)
     drainWords(*this, op);
   else
-    forGroups(op, [&](const isa::ActDrain &part, uint64_t column) {
-      drainOnce(*this, part, {}, nullptr, column);
+    forGroups(op, [&](const isa::ActDrain &part, const DrainGroup &group) {
+      drainOnce(*this, part, {}, nullptr, group);
     });
   if (!op.counted)
     return;
@@ -221,9 +226,10 @@ void Engine::execute(const isa::ActDrain &op) {
     return countDrained(op);
   }
   if (op.countClear)
-    forGroups(op, [&](const isa::ActDrain &part, uint64_t) {
+    forGroups(op, [&](const isa::ActDrain &part, const DrainGroup &) {
       clearCounters(*this, part);
     });
-  forGroups(op,
-            [&](const isa::ActDrain &part, uint64_t) { countDrained(part); });
+  forGroups(op, [&](const isa::ActDrain &part, const DrainGroup &) {
+    countDrained(part);
+  });
 }

@@ -400,14 +400,19 @@ static std::array<int64_t, 5> denseStrides(const std::array<uint64_t, 5> &n,
 }
 
 /// Whole elements in the place of codes: their low bytes. Of each row of `row`
-/// codes there are `copies`, of each code `share`.
+/// codes there are `copies`, of each code `share`. No call for a single byte.
 template <typename T>
 static void repeatCodes(llvm::ArrayRef<int16_t> codes, uint64_t row,
                         uint64_t copies, uint64_t share, T *to) {
-  for (; !codes.empty(); codes = codes.drop_front(row))
-    for (uint64_t copy = 0; copy < copies; ++copy)
-      for (int16_t code : codes.take_front(row))
-        to = std::fill_n(to, share, static_cast<T>(code));
+  const uint64_t size = row * share;
+  for (; !codes.empty(); codes = codes.drop_front(row), to += copies * size) {
+    if (share == 1)
+      std::copy_n(codes.begin(), row, to);
+    for (uint64_t i = 0; share != 1 && i < row; ++i)
+      std::fill_n(to + i * share, share, static_cast<T>(codes[i]));
+    for (uint64_t copy = 1; copy < copies; ++copy)
+      std::copy_n(to, size, to + copy * size);
+  }
 }
 
 /// The codes of a stream that leaves zeros out, or of exponents, as whole

@@ -39,6 +39,14 @@ inline int scaleOf(Memory &memory, unsigned xr) {
   return scale == clearedScale ? least : scale;
 }
 
+/// Where lanes are those of several results, one of which a drain takes: its
+/// place among the columns and entries that all of them drain.
+struct DrainGroup {
+  uint64_t column = 0; ///< Of lane 0.
+  uint64_t columns = 0, steps = 0;
+  bool isLast = true;
+};
+
 /// One drain with its operands resolved.
 struct Drain {
   Engine &engine;
@@ -50,8 +58,7 @@ struct Drain {
   llvm::ArrayRef<uint64_t> units = {};
   /// Sums of all units of a group, lanes op.regionStride apart, instead.
   const int64_t *planes = nullptr;
-  /// Column of lane 0, where lanes are those of several results.
-  uint64_t firstColumn = 0;
+  DrainGroup group = {};
 
   /// Records of the steps where they follow them.
   std::vector<int32_t> stepExponents = {};
@@ -126,7 +133,7 @@ struct Drain {
     if (planes)
       return planes + lane * op.regionStride;
     if (!op.fromTcu)
-      return engine.memory.psum(firstColumn + lane, op.psum);
+      return engine.memory.psum(group.column + lane, op.psum);
     const uint64_t own = lanesOfGroup(op);
     return engine.memory.acc(units[lane / own],
                              op.psum + lane % own * op.regionStride);
@@ -134,7 +141,7 @@ struct Drain {
   /// Whether the entries of a lane lie one after another.
   bool hasDenseEntries() const {
     return entries.count[0] == 1 && entries.count[1] == 1 &&
-           entries.stride[2] == 1;
+           (entries.count[2] == 1 || entries.stride[2] == 1);
   }
   void gatherEntries(const int64_t *column, uint64_t k0, uint64_t k1,
                      int64_t *out) const {
@@ -192,6 +199,9 @@ struct Drain {
   /// The parameters of the lanes of a block for steps [k0, k1), in scratch.
   numerics::EpilogueRow *blockRows(uint64_t first, uint64_t count, uint64_t k0,
                                    uint64_t k1) const;
+  /// Whether blocks of the columns can go from the registers of the products to
+  /// their bytes.
+  bool takesSums(const MatmulBatch::Target &products, uint64_t block) const;
   /// The products that wait for this drain, if encodeProducts() can compute
   /// them: otherwise they have to be flushed first.
   MatmulBatch::Target *openProducts(const EncodeTarget &target) const;

@@ -24,25 +24,46 @@ static uint64_t blockOf(const EncodeTarget &target, uint64_t lanes) {
   return target.block ? target.block : lanes;
 }
 
+/// Columns of a planned sum start at multiples of this.
+static constexpr uint64_t plannedColumns = 8;
+
+bool Drain::takesSums(const MatmulBatch::Target &products,
+                      uint64_t block) const {
+  return !engine.needsSums() && engine.kernels->drainSums &&
+         products.isOneSum() &&
+         (block % plannedColumns == 0 || block >= op.cols) &&
+         // No block may need columns of two parts.
+         llvm::all_of(products.parts(), [&](const StationarySet::Part &part) {
+           return part.first % block == 0;
+         });
+}
+
 MatmulBatch::Target *Drain::openProducts(const EncodeTarget &target) const {
-  const uint64_t steps = entries.size();
-  if (op.fromTcu || firstColumn != 0 || op.mode != isa::DrainMode::F32 ||
-      op.mapped || op.dstOrientation == isa::Orientation::F ||
-      !hasDenseEntries() || !hasShortBlocks(target))
+  const uint64_t steps = entries.size(), block = blockOf(target, op.cols);
+  if (op.fromTcu || op.mode != isa::DrainMode::F32 || op.mapped ||
+      op.dstOrientation == isa::Orientation::F || !hasDenseEntries() ||
+      !hasShortBlocks(target))
     return nullptr;
+  if (group.columns != 0) {
+    MatmulBatch::Target *products =
+        engine.batch.open(engine, op.psum, group.steps, group.columns);
+    // Nothing of them goes to PSUM, so that the next result finds them.
+    return products && steps <= group.steps && products->parts().size() == 1 &&
+                   group.column % plannedColumns == 0 &&
+                   takesSums(*products, block)
+               ? products
+               : nullptr;
+  }
   MatmulBatch::Target *products =
       engine.batch.open(engine, op.psum, steps, op.cols);
   // A block must not need columns of two parts.
   if (products && sharesColumns(engine, steps) &&
       !llvm::all_of(products->parts(), [&](const StationarySet::Part &part) {
-        return part.first % blockOf(target, op.cols) == 0;
+        return part.first % block == 0;
       }))
     return nullptr;
   return products;
 }
-
-/// Columns of a planned sum start at multiples of this.
-static constexpr uint64_t plannedColumns = 8;
 
 bool Drain::drainSums(const MatmulBatch::Target &products, size_t part,
                       uint64_t last, uint64_t block, uint64_t k0, uint64_t k1,
@@ -59,7 +80,7 @@ bool Drain::drainSums(const MatmulBatch::Target &products, size_t part,
     const numerics::EpilogueRow *rows = blockRows(lane, count, k0, k1);
     const BlockRows<int8_t> to =
         startBlock<int8_t>(engine, result, lane, count, k0, k1);
-    engine.kernels->drainSums(sums, lane - base, rows, count,
+    engine.kernels->drainSums(sums, group.column + lane - base, rows, count,
                               static_cast<int>(op.dstMantissa), to.mantissas,
                               to.cells, &stats);
     finishBlock(engine, result, lane, count, k0, k1, to);
@@ -85,13 +106,7 @@ void Drain::encodeProducts(const EncodeTarget &target,
   const auto endOf = [&](size_t part) {
     return part + 1 < parts.size() ? parts[part + 1].first : op.cols;
   };
-  // No block may need columns of two parts.
-  const bool direct = !engine.needsSums() && engine.kernels->drainSums &&
-                      products.isOneSum() &&
-                      (block % plannedColumns == 0 || block >= op.cols) &&
-                      llvm::all_of(parts, [&](const StationarySet::Part &part) {
-                        return part.first % block == 0;
-                      });
+  const bool direct = takesSums(products, block);
   const auto runPart = [&](size_t part, uint64_t k0, uint64_t k1,
                            numerics::EncodeStats &stats) {
     if (direct && drainSums(products, part, endOf(part), block, k0, k1, stats))
@@ -119,5 +134,7 @@ void Drain::encodeProducts(const EncodeTarget &target,
                    runUnit(unit, stats);
                  engine.finishEncode(stats, target);
                });
-  engine.batch.finish(engine, products, steps);
+  if (group.isLast)
+    engine.batch.finish(engine, products,
+                        group.columns != 0 ? group.steps : steps);
 }

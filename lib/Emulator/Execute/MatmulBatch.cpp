@@ -80,6 +80,7 @@ static void appendRows(const StationarySet &set, StationarySet &to) {
   to.values.insert(to.values.end(), set.values.begin(), set.values.end());
   to.rows += llvm::alignTo(set.rows, numerics::kMovingRowUnit);
   to.values.resize(to.rows * to.cols, 0);
+  to.isPacked = false;
 }
 
 void MatmulBatch::addMerged(const StationarySet &set,
@@ -117,9 +118,10 @@ OperandCache::Slot *MatmulBatch::merge(const StationarySet &set, uint64_t entry,
 
 void MatmulBatch::packMerged(Engine &engine, const Target &target) {
   for (const Matmul &matmul : target.matmuls) {
-    if (!matmul.growing)
+    if (!matmul.growing || matmul.growing->isPacked)
       continue;
     StationarySet &set = *matmul.growing;
+    set.isPacked = true;
     for (size_t part = 0; part < set.parts.size(); ++part)
       engine.kernels->packStationary(
           {numerics::OperandWidth::Int16,

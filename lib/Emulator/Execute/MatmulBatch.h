@@ -49,10 +49,22 @@ struct StationarySet {
   std::vector<int16_t> values;
   std::vector<uint64_t> raw; ///< Select mode: words as stored, rows x cols.
   uint64_t rows = 0, cols = 0;
-  unsigned waiting = 0; ///< Matmuls of the batch that refer to it.
+  unsigned waiting = 0;  ///< Matmuls of the batch that refer to it.
+  bool isPacked = false; ///< A merged one, with all rows that it has.
 
   /// Cuts the columns into at most `count` parts.
   void setShape(uint64_t newRows, uint64_t newCols, unsigned count);
+  /// Whether all parts hold stored bytes and shifts.
+  bool isInBlocks() const {
+    return std::all_of(parts.begin(), parts.end(),
+                       [](const Part &part) { return part.packed.inBlocks; });
+  }
+  /// Makes aligned integers of them, for operands that are such.
+  void leaveBlocks(const numerics::KernelTable &kernels) {
+    for (Part &part : parts)
+      if (part.packed.inBlocks)
+        kernels.leaveBlocks(part.packed);
+  }
   /// Columns of a part.
   uint64_t colsOf(size_t part) const {
     return (part + 1 < parts.size() ? parts[part + 1].first : cols) -

@@ -112,6 +112,12 @@ public:
             engine.memory.partitionsPerCell() % numerics::kMovingRowUnit == 0);
   }
 
+  /// Whether they may become blocks, if the cells of each 16 rows agree.
+  bool packsBlocks() const {
+    return engine.kernels->startBlocks && packsStored() &&
+           fetch.range <= numerics::kBlockRange;
+  }
+
   /// Rows x pitch aligned integers; steps without memory are zero.
   numerics::IntegerMatrix build(uint64_t &saturated) {
     Scratch &scratch = Scratch::ofThisThread();
@@ -436,6 +442,12 @@ emulator::buildMoving(Engine &engine, const isa::PeMatmul &op,
                       const Fetch &fetch, const Window &window, uint64_t begin,
                       uint64_t end, uint64_t &saturated) {
   return MovingRows(engine, op, fetch, window, begin, end).build(saturated);
+}
+
+bool emulator::packsBlocks(Engine &engine, const isa::PeMatmul &op,
+                           const Fetch &fetch) {
+  const Window window = windowOf(op, fetch.bytes());
+  return MovingRows(engine, op, fetch, window, 0, window.steps).packsBlocks();
 }
 
 /// Steps that are gathered or aligned at a time: they stay in the first cache

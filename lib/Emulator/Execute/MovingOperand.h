@@ -73,6 +73,10 @@ numerics::IntegerMatrix buildMoving(Engine &engine, const isa::PeMatmul &op,
                                     uint64_t begin, uint64_t end,
                                     uint64_t &saturated);
 
+/// Whether the rows of the whole operand may be packed in blocks: they are
+/// unless elements saturate or exponents differ within a block.
+bool packsBlocks(Engine &engine, const isa::PeMatmul &op, const Fetch &fetch);
+
 /// Packs the same rows from row `row` of `packed` on.
 void packMoving(Engine &engine, const isa::PeMatmul &op, const Fetch &fetch,
                 const Window &window, uint64_t begin, uint64_t end,

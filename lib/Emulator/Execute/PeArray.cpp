@@ -255,6 +255,12 @@ static OperandCache::Slot &packedOperand(Engine &engine,
   OperandCache::Slot &slot =
       newSlot(engine, operand, engine.usesOf(operand),
               op.rows * steps * widthBytes(fetch.width()));
+  if (engine.sets.active().isInBlocks() && packsBlocks(engine, op, fetch)) {
+    engine.kernels->startBlocks(op.rows, steps, slot.packed);
+    slot.saturated = packOperand(engine, op, fetch, steps, 0, slot.packed);
+    if (slot.saturated == 0)
+      return slot;
+  }
   engine.kernels->startMoving(op.rows, steps, fetch.width(), slot.packed);
   slot.saturated = packOperand(engine, op, fetch, steps, 0, slot.packed);
   return slot;
@@ -304,6 +310,8 @@ static void deferMatmul(Engine &engine, const isa::PeMatmul &op,
       fetch.width() == numerics::OperandWidth::Int16)
     return mergeMatmul(engine, op, fetch, steps);
   OperandCache::Slot &slot = packedOperand(engine, op, fetch, steps);
+  if (!slot.packed.inBlocks)
+    set.leaveBlocks(*engine.kernels);
   engine.counters.saturated += slot.saturated;
   if (!engine.batch.accepts(op.psum, steps))
     engine.batch.flush(engine);

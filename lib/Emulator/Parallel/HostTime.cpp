@@ -49,7 +49,9 @@ float emulator::hostTime(const isa::Instruction &inst,
   const Rate rate = std::visit(RateOf(), inst);
   float time = rate.least;
   for (const isa::Access &access : accesses)
-    if (access.space == isa::Space::Sb)
+    if (access.space == isa::Space::Sb ||
+        (access.space == isa::Space::Xm &&
+         std::holds_alternative<isa::DmaUnpack>(inst)))
       time += static_cast<float>(countUnits(access)) *
               (access.write ? rate.written : rate.read);
     else if (access.space == isa::Space::Fmu ||
@@ -65,11 +67,11 @@ static float stepsOf(const isa::PeMatmul &op) {
 }
 
 float emulator::packTime(const isa::PeMatmul &op) {
-  return 400 + 0.42f * static_cast<float>(op.rows) * stepsOf(op);
+  return 400 + 0.2f * static_cast<float>(op.rows) * stepsOf(op);
 }
 
 float emulator::productTime(const isa::PeMatmul &op) {
-  constexpr float products = 110; // in a nanosecond
+  constexpr float products = 160; // in a nanosecond
   return 50 + static_cast<float>(op.rows) * static_cast<float>(op.cols) *
                   stepsOf(op) / products;
 }

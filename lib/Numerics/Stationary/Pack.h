@@ -93,21 +93,30 @@ static void packStoredColumns(const StoredMatrix &values,
                 {to + g * pitch, layout.bounds(block, 0) + first + g, pairs});
 }
 
-/// KernelTable::packStoredStationary.
+/// Whether elements may saturate.
 template <typename Lanes>
-static bool packStoredMatrix(const StoredMatrix &values, size_t rows,
-                             size_t cols, PackedStationary &out) {
+static bool anyCellAbove(const StoredMatrix &values, size_t rows, size_t cols) {
   const int offset = values.scale + values.mantissa - 2;
   const int8_t *cells = values.cells;
   for (size_t row = 0; row < rows; cells += values.cellPitch) {
     if (Lanes::anyAbove(cells, cols, offset))
-      return false;
+      return true;
     row += row == 0 ? values.firstRows : values.groupRows;
   }
+  return false;
+}
+
+/// KernelTable::packStoredStationary.
+template <typename Lanes>
+static bool packStoredMatrix(const StoredMatrix &values, size_t rows,
+                             size_t cols, PackedStationary &out) {
+  if (anyCellAbove<Lanes>(values, rows, cols))
+    return false;
   out.rows = rows;
   out.cols = cols;
   out.width = OperandWidth::Int16;
   out.planes = 1;
+  out.inBlocks = false;
   out.reserve(PairLayout(out, Lanes::kGroup).size());
   const PairLayout layout(out, Lanes::kGroup);
   for (size_t block = 0; block < layout.pairs; block += kBlockPairs)

@@ -90,6 +90,61 @@ TEST(Array, SumsStartAgainAfterADrain) {
   EXPECT_EQ(values(result), (std::vector<double>{23, 29, 94, 111}));
 }
 
+/// Column c multiplies row c % 8 with 1 + c / 8; each step drains the results
+/// of 16 columns, 8 lanes each, five in all.
+static emulator::RunResult drainGroups(const emulator::Options &options) {
+  std::string weights;
+  for (unsigned i = 0; i < 8; ++i)
+    for (unsigned c = 0; c < 16; ++c)
+      weights += c % 8 == i ? (c < 8 ? "01" : "02") : "00";
+  // The same operands on a machine of 16 columns.
+  std::string begin = operands;
+  const std::string tiny = "name=a1-tiny";
+  begin.replace(
+      begin.find(tiny), tiny.size(),
+      R"(yaml="name: wide\nbase: a1-tiny\npe: {columns: 16}\nsb: {partitions: 16}\n")");
+  return runText(
+      lines({begin, ".data at=512 hex=" + weights,
+             "dma.copy srcMem=dram srcBase=512 dstMem=sb dstBase=128 n3=8 "
+             "n4=16 srcStride3=16 srcStride4=1 dstStride3=65536 dstStride4=1",
+             "dma.fill dstMem=xm elemBytes=1 dstBase=128 n3=2 n4=16 "
+             "dstStride3=65536 dstStride4=1 value=6",
+             "pe.load rows=8 cols=16 offset=128 colStride=1 type=bfp "
+             "mantissa=8 range=7 xr=0",
+             "pe.swap",
+             "pe.matmul rows=8 cols=16 type=bfp mantissa=8 range=7 xr=1 n1=3 "
+             "stride1=1 psumStride1=1 hi0=1 hi1=2 hi2=1",
+             "act.drain cols=16 n1=3 psumStride1=1 groupLanes=8 validN1=5 "
+             "xrA=1 xrS=0 shift=-14 dstOffset=256 dstStride1=1 "
+             "dstType=bfp dstMantissa=8 dstBlock=8 dstXr=2 dstXrClear=1",
+             "dma.copy srcMem=sb srcBase=256 dstMem=dram dstBase=1024 n3=8 "
+             "n4=5 srcStride3=65536 srcStride4=1 dstStride3=5 dstStride4=1",
+             "dma.copy srcMem=xm srcBase=256 dstMem=dram dstBase=1064 n4=5 "
+             "srcStride4=1 dstStride4=1",
+             ".output name=y type=i8 shape=[45] at=1024"}),
+      options);
+}
+
+TEST(Array, ResultsSideBySideAreDrainedFromOneSum) {
+  // Rows 4 to 7 count half, and the third step is padding. The largest values
+  // are 4, 8, 5, 10 and 0, hence x is 2, 3, 2, 3 and that of zeros.
+  const double rows[3][8] = {{1, 2, 3, 4, 2.5, 3, 3.5, 4},
+                             {2, 3, 4, 5, 3, 3.5, 4, 4.5}};
+  std::vector<double> expected;
+  for (unsigned lane = 0; lane < 8; ++lane)
+    for (unsigned r = 0; r < 5; ++r)
+      expected.push_back(16 * rows[r / 2][lane]);
+  expected.insert(expected.end(), {2, 3, 2, 3, -128});
+  for (const numerics::KernelTable *table : numerics::availableKernels())
+    for (bool keepsSums : {false, true}) {
+      emulator::Options options;
+      options.kernels = table->name.str();
+      options.traceArray = keepsSums;
+      EXPECT_EQ(values(drainGroups(options)), expected)
+          << table->name.str() << (keepsSums ? ", sums in PSUM" : "");
+    }
+}
+
 // The emulator computes products late and packs equal operands once: what a
 // matmul reads is still what lay there when the program came to it.
 

@@ -166,6 +166,21 @@ TEST_F(FileIO, FolderOfMoreFilesThanMayBeOpen) {
   EXPECT_EQ(countFiles(), 1u);
 }
 
+TEST_F(FileIO, ReadsHalvesSideBySide) {
+  // Each 32-bit number says where it is; the size is odd.
+  std::string text;
+  for (uint32_t i = 0; text.size() < (9u << 20); ++i)
+    text.append(reinterpret_cast<const char *>(&i), sizeof(i));
+  text += "end";
+  EXPECT_FALSE(writeFileAtomically(at("f"), llvm::StringRef(text)));
+  for (unsigned threads : {1, 2, 8}) {
+    auto buffer = readFile(at("f"), threads);
+    ASSERT_TRUE(static_cast<bool>(buffer));
+    EXPECT_TRUE((*buffer)->getBuffer() == text) << threads;
+    EXPECT_EQ((*buffer)->getBufferEnd()[0], 0);
+  }
+}
+
 TEST_F(FileIO, ReadErrors) {
   auto missing = readFile(at("none"));
   ASSERT_FALSE(static_cast<bool>(missing));
