@@ -27,12 +27,12 @@ bool isView(Operation *op) {
   return npu::isAliased(op) && op->getNumOperands() == 1;
 }
 
-std::optional<PartPlace> placeOfPart(npu::DmaMoveOp whole, unsigned operand) {
+/// placeOfPart() of elements that may be converted.
+static std::optional<PartPlace> placeOfElements(npu::DmaMoveOp whole,
+                                                unsigned operand) {
   auto result = shapeOf(whole.getY());
-  Value input = whole.getInputs()[operand];
-  auto shape = shapeOf(input);
-  if (shape.size() != result.size() || operand >= whole.getPatterns().size() ||
-      converts(input, whole.getY()))
+  auto shape = shapeOf(whole.getInputs()[operand]);
+  if (shape.size() != result.size() || operand >= whole.getPatterns().size())
     return std::nullopt;
   auto pattern = *npu::AccessPattern::fromArray(
       cast<DenseI64ArrayAttr>(whole.getPatterns()[operand]).asArrayRef());
@@ -53,6 +53,26 @@ std::optional<PartPlace> placeOfPart(npu::DmaMoveOp whole, unsigned operand) {
   if (!llvm::equal(moved, shape))
     return std::nullopt;
   return place;
+}
+
+std::optional<PartPlace> placeOfPart(npu::DmaMoveOp whole, unsigned operand) {
+  if (converts(whole.getInputs()[operand], whole.getY()))
+    return std::nullopt;
+  return placeOfElements(whole, operand);
+}
+
+bool encodesInPlace(npu::DmaMoveOp op) {
+  if (op.getInputs().size() != 1 || op.getPatterns().size() != 1 ||
+      !storageOf(op.getY()).encoded || storageOf(op.getInputs()[0]).encoded ||
+      shapeOf(op.getInputs()[0]) != shapeOf(op.getY()))
+    return false;
+  // All of the operand, so that nothing is left to fill.
+  const std::optional<PartPlace> place = placeOfElements(op, 0);
+  auto is = [](int64_t value) {
+    return [value](int64_t of) { return of == value; };
+  };
+  return place && llvm::all_of(place->start, is(0)) &&
+         llvm::all_of(place->step, is(1));
 }
 
 /// True if two parts have no element in common.

@@ -31,6 +31,10 @@ struct PartPlace {
 /// and nothing is converted.
 std::optional<PartPlace> placeOfPart(npu::DmaMoveOp whole, unsigned operand);
 
+/// True if a data movement leaves every element where it was and encodes it: a
+/// conversion, unless its result lies in lanes.
+bool encodesInPlace(npu::DmaMoveOp op);
+
 /// True if the operands of a data movement are all of its result, side by side:
 /// a concatenation or an interleave whose parts may be written where they
 /// belong. Blocks stay whole.
