@@ -75,6 +75,51 @@ bool encodesInPlace(npu::DmaMoveOp op) {
          llvm::all_of(place->step, is(1));
 }
 
+/// True if a loop along blocks takes all of them as they are.
+static bool keepsBlocks(const npu::PatternDim &dim, const View &from,
+                        const View &to) {
+  return dim.sourceAxis == from.type.blockAxis &&
+         dim.resultAxis == to.type.blockAxis && dim.sourceStep == 1 &&
+         dim.resultStep == 1 && dim.extent == from.shape[dim.sourceAxis] &&
+         dim.extent == to.shape[dim.resultAxis];
+}
+
+bool keepsPlaceInDram(npu::DmaMoveOp op, const machine::Description &machine) {
+  const auto pattern = solePattern(op);
+  if (!pattern || op.getRoute() != npu::Route::Copy ||
+      llvm::any_of(pattern->sourceStart, [](int64_t at) { return at != 0; }) ||
+      llvm::any_of(pattern->resultStart, [](int64_t at) { return at != 0; }))
+    return false;
+  auto viewOf = [&](Value value) {
+    return denseDramView(storageOf(value), shapeOf(value), 0, 0, machine);
+  };
+  const View from = viewOf(op.getInputs()[0]), to = viewOf(op.getY());
+  int64_t moved = 1;
+  for (const npu::PatternDim &dim : pattern->dims) {
+    moved *= dim.extent;
+    if (dim.extent == 1)
+      continue;
+    if (dim.sourceAxis < 0)
+      return false;
+    auto isStep = [&](llvm::ArrayRef<int64_t> source,
+                      llvm::ArrayRef<int64_t> result) {
+      return source[dim.sourceAxis] * dim.sourceStep ==
+             result[dim.resultAxis] * dim.resultStep;
+    };
+    if (!isStep(from.strides, to.strides))
+      return false;
+    if (!from.type.encoded)
+      continue;
+    const bool blocks = dim.sourceAxis == from.type.blockAxis ||
+                        dim.resultAxis == to.type.blockAxis;
+    if (!isStep(from.cellStrides, to.cellStrides) ||
+        (blocks && !keepsBlocks(dim, from, to)))
+      return false;
+  }
+  return moved == Region::whole(from.shape).elements() &&
+         moved == Region::whole(to.shape).elements();
+}
+
 /// True if two parts have no element in common.
 static bool areApart(const PartPlace &a, llvm::ArrayRef<int64_t> aShape,
                      const PartPlace &b, llvm::ArrayRef<int64_t> bShape) {

@@ -93,8 +93,8 @@ def splits(report):
 
 # Input, outputs, dilation, bound of cycles, axes in phases. A map of the last one that is
 # kept on the chip leaves no room for the box of its reader: it goes to DRAM instead.
-LARGE = [((1, 4, 64, 64, 64), 8, 16, 1_450_000, 1),
-         ((1, 16, 64, 64, 64), 16, 16, 3_800_000, 1),
+LARGE = [((1, 4, 64, 64, 64), 8, 16, 800_000, 1),
+         ((1, 16, 64, 64, 64), 16, 16, 2_300_000, 1),
          ((1, 64, 256, 256), 64, 32, 1_450_000, 0)]
 
 

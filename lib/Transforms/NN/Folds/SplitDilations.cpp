@@ -36,9 +36,6 @@ constexpr int64_t kNever = std::numeric_limits<int64_t>::max() / 2;
 /// The part of its cycles by which the phases have to be better: tiles are
 /// chosen later, with more knowledge.
 constexpr int64_t kClear = 8;
-/// Copies of a map in DRAM on its way into the batch, and as many back: a
-/// reshape, a transpose and a reshape.
-constexpr int64_t kMovements = 3;
 /// Positions and channels of maps whose bytes and cycles are counted in 64
 /// bits.
 constexpr int64_t kMostPositions = int64_t(1) << 36;
@@ -333,8 +330,7 @@ struct SplitDilationsPass
     const int64_t run = Cost(layer, machine).run();
     if (run == kNever)
       return kNever;
-    return run + kMovements * 2 *
-                     machine.dramCycles(layer.inputs() * layer.loadedBytes +
+    return run + 2 * machine.dramCycles(layer.inputs() * layer.loadedBytes +
                                         layer.results() * layer.storedBytes);
   }
 
