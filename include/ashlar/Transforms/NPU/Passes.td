@@ -298,16 +298,12 @@ def ConvertInPlace : Pass<"ashlar-npu-convert-in-place", "::mlir::ModuleOp"> {
   let summary = "replace data movements that only encode by conversions";
   let description = [{
     A lane fold needs a data movement that lays neighbouring pixels side by
-    side. Where the cheapest fold is none, or a reader of the map runs on the
-    sparse cluster, which reads it as it is, the movement leaves every element
-    where it was: it copies the map into scratch memory and encodes it from
-    there. Such an `npu.dma.move` becomes an `npu.vec.map "copy"`, which reads
-    the map where it lies, and a map of few channels in parts side by side. The
-    encode event and its name stay.
-
-    The pass runs after `-ashlar-npu-fold-lanes`, whose predictions, like those
-    of `-ashlar-npu-choose-cluster`, count the map without a fold as a
-    conversion.
+    side. Where the cheapest fold is none, or a reader runs on the sparse
+    cluster, the movement leaves every element where it was: it copies the map
+    into scratch memory and encodes it from there. Such an `npu.dma.move`
+    becomes an `npu.vec.map "copy"`, which reads the map where it lies, and a
+    map of few channels in parts side by side. The encode event and its name
+    stay. Predictions of clusters and folds count the map without a fold so.
 
     The machine is read from the module attribute `ashlar.target`.
   }];
