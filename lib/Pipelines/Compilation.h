@@ -102,6 +102,7 @@ private:
   llvm::Expected<Tried> tryClusters(const ClusterChoice &choice);
   llvm::Expected<Tried> tryPredicted(ClusterChoice &choice);
   llvm::Expected<Tried> tryRows(ClusterChoice &choice);
+  llvm::Expected<Tried> trySpilled(ClusterChoice &choice, llvm::Error refusal);
   llvm::Expected<Tried> tryLayouts(ClusterChoice &choice);
   llvm::Expected<Tried> tryPools(ClusterChoice &choice);
   llvm::Expected<Tried> tryKept(ClusterChoice &choice);

@@ -412,6 +412,7 @@ llvm::Error Compilation::assign() {
       lanes.policy = options.pciPolicy;
       manager.addPass(npu::createFoldLanes(lanes));
     }
+    manager.addPass(npu::createConvertInPlace());
     manager.addPass(npu::createPackRows());
     manager.addPass(npu::createReadWindows());
     manager.addPass(npu::createSpreadMaps({keepLarge}));

@@ -26,8 +26,6 @@ static constexpr llvm::StringLiteral kMapsCompared =
                                          "feature maps without compression",
                                      kFoldsCompared =
                                          "convolutions without folds",
-                                     kLayoutsCompared =
-                                         "large feature maps in DRAM",
                                      kPlainRowsCompared =
                                          "operands of convolutions as they lie",
                                      kPoolsCompared = "pools of stored maps",
@@ -340,32 +338,6 @@ llvm::Expected<Tried> Compilation::tryRows(ClusterChoice &choice) {
     return plain;
   packRows = asked;
   return apart;
-}
-
-/// tryRows() with large feature maps kept on chip, or as they would lie
-/// otherwise, whichever takes fewer cycles: what a plan gains by the one and
-/// loses by the other shows in the whole network only.
-llvm::Expected<Tried> Compilation::tryLayouts(ClusterChoice &choice) {
-  auto kept = tryRows(choice);
-  if (!kept || !keepsLargeMaps(kept->result.decisionsJson) ||
-      !budget->allows(kLayoutsCompared))
-    return kept;
-  keepLarge = false;
-  auto plain = tryClusters(choice);
-  keepLarge = !plain;
-  if (!plain) {
-    budget->wasGivenUp(kLayoutsCompared);
-    llvm::consumeError(plain.takeError());
-    return kept;
-  }
-  auto with = kept->cycles(*budget, options.sparse.sample);
-  if (!with)
-    return with.takeError();
-  auto without = plain->cycles(*budget, options.sparse.sample);
-  if (!without)
-    return without.takeError();
-  keepLarge = (*with)->total <= (*without)->total;
-  return keepLarge ? std::move(kept) : std::move(plain);
 }
 
 /// tryLayouts() with the pools in drains that take about as long by themselves,

@@ -77,6 +77,9 @@ private:
   void fill(const View &view, int64_t share);
   void throughDram(const View &source, const View &to);
   bool leaves() const;
+  void copyPatterns(llvm::ArrayRef<View> homes, llvm::ArrayRef<Shape> starts,
+                    const View &to);
+  void encode(const View &from);
 
   npu::DmaMoveOp op;
   const Lanes &lanes;
@@ -175,27 +178,9 @@ void MovePredictor::throughDram(const View &source, const View &to) {
   cycles.latency += latency;
 }
 
-OperationCycles MovePredictor::run() {
-  llvm::SmallVector<View, 4> homes;
-  llvm::SmallVector<Shape, 4> starts;
-  for (auto [i, input] : llvm::enumerate(op.getInputs())) {
-    StorageType type = storageOf(input);
-    // Blocks that do not stay whole have been decoded for all movements.
-    if (type.encoded && !result.encoded)
-      type = f32Storage();
-    moved = type;
-    homes.push_back(homeOf(input, type));
-    starts.push_back(Shape(shapeOf(input).size(), 0));
-    if (model.operands[i].padded)
-      homes.back() =
-          staged(input, homes.back(), model.operands[i], starts.back());
-  }
-  const View to = target();
-  const bool outside = !homes.front().inStateBuffer() || !to.inStateBuffer();
-  cycles.latency = static_cast<int64_t>(outside ? machine.dram.latency
-                                                : machine.dma.onchipLatency);
-  if (op.keepsOrder())
-    throughDram(homes.front(), to);
+/// The copies of all patterns, and the fill of what they leave open.
+void MovePredictor::copyPatterns(llvm::ArrayRef<View> homes,
+                                 llvm::ArrayRef<Shape> starts, const View &to) {
   int64_t covered = 0;
   for (Attribute attr : op.getPatterns()) {
     npu::AccessPattern pattern = *npu::AccessPattern::fromArray(
@@ -219,17 +204,52 @@ OperationCycles MovePredictor::run() {
   const int64_t open = Region::whole(to.shape).elements() - covered;
   if ((op.getFill() || lanes.folded()) && open > 0)
     fill(to, Region::whole(to.shape).elements() / open);
-  if (moved == result || leaves())
-    return cycles;
-  View stored = bufferOf(result, to.shape, axisOfResult(op));
-  const machine::VecStore store = storeOf(moved, result);
+}
+
+/// The pass of the vector unit that stores what was copied.
+void MovePredictor::encode(const View &from) {
+  View stored = bufferOf(result, from.shape, axisOfResult(op));
+  const machine::VecStore store = storeOf(from.type, result);
   cycles.vector =
-      mapCycles({to}, stored, machine::VecCost::Cheap, store, machine);
+      mapCycles({from}, stored, machine::VecCost::Cheap, store, machine);
   if (lanes.folded())
+    return;
+  // A conversion clears what lies between parts (ConvertInPlace).
+  if (const auto tail = tailParts({from}, stored, machine::VecCost::Cheap,
+                                  store, encodesInPlace(op), machine))
+    cycles.vector -=
+        tail->between > 0 ? tail->saved : tail->saved - tail->copies;
+}
+
+OperationCycles MovePredictor::run() {
+  llvm::SmallVector<View, 4> homes;
+  llvm::SmallVector<Shape, 4> starts;
+  for (auto [i, input] : llvm::enumerate(op.getInputs())) {
+    StorageType type = storageOf(input);
+    // Blocks that do not stay whole have been decoded for all movements.
+    if (type.encoded && !result.encoded)
+      type = f32Storage();
+    moved = type;
+    homes.push_back(homeOf(input, type));
+    starts.push_back(Shape(shapeOf(input).size(), 0));
+    if (model.operands[i].padded)
+      homes.back() =
+          staged(input, homes.back(), model.operands[i], starts.back());
+  }
+  if (!lanes.folded() && encodesInPlace(op) && homes.front().inStateBuffer() &&
+      homes.front().axis == axisOfResult(op)) {
+    encode(homes.front());
     return cycles;
-  if (const auto tail = tailParts({to}, stored, machine::VecCost::Cheap, store,
-                                  /*mayClear=*/false, machine))
-    cycles.vector -= tail->saved - tail->copies;
+  }
+  const View to = target();
+  const bool outside = !homes.front().inStateBuffer() || !to.inStateBuffer();
+  cycles.latency = static_cast<int64_t>(outside ? machine.dram.latency
+                                                : machine.dma.onchipLatency);
+  if (op.keepsOrder())
+    throughDram(homes.front(), to);
+  copyPatterns(homes, starts, to);
+  if (moved != result && !leaves())
+    encode(to);
   return cycles;
 }
 

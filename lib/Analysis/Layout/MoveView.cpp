@@ -27,12 +27,12 @@ bool isView(Operation *op) {
   return npu::isAliased(op) && op->getNumOperands() == 1;
 }
 
-std::optional<PartPlace> placeOfPart(npu::DmaMoveOp whole, unsigned operand) {
+/// placeOfPart() of elements that may be converted.
+static std::optional<PartPlace> placeOfElements(npu::DmaMoveOp whole,
+                                                unsigned operand) {
   auto result = shapeOf(whole.getY());
-  Value input = whole.getInputs()[operand];
-  auto shape = shapeOf(input);
-  if (shape.size() != result.size() || operand >= whole.getPatterns().size() ||
-      converts(input, whole.getY()))
+  auto shape = shapeOf(whole.getInputs()[operand]);
+  if (shape.size() != result.size() || operand >= whole.getPatterns().size())
     return std::nullopt;
   auto pattern = *npu::AccessPattern::fromArray(
       cast<DenseI64ArrayAttr>(whole.getPatterns()[operand]).asArrayRef());
@@ -53,6 +53,71 @@ std::optional<PartPlace> placeOfPart(npu::DmaMoveOp whole, unsigned operand) {
   if (!llvm::equal(moved, shape))
     return std::nullopt;
   return place;
+}
+
+std::optional<PartPlace> placeOfPart(npu::DmaMoveOp whole, unsigned operand) {
+  if (converts(whole.getInputs()[operand], whole.getY()))
+    return std::nullopt;
+  return placeOfElements(whole, operand);
+}
+
+bool encodesInPlace(npu::DmaMoveOp op) {
+  if (op.getInputs().size() != 1 || op.getPatterns().size() != 1 ||
+      !storageOf(op.getY()).encoded || storageOf(op.getInputs()[0]).encoded ||
+      shapeOf(op.getInputs()[0]) != shapeOf(op.getY()))
+    return false;
+  // All of the operand, so that nothing is left to fill.
+  const std::optional<PartPlace> place = placeOfElements(op, 0);
+  auto is = [](int64_t value) {
+    return [value](int64_t of) { return of == value; };
+  };
+  return place && llvm::all_of(place->start, is(0)) &&
+         llvm::all_of(place->step, is(1));
+}
+
+/// True if a loop along blocks takes all of them as they are.
+static bool keepsBlocks(const npu::PatternDim &dim, const View &from,
+                        const View &to) {
+  return dim.sourceAxis == from.type.blockAxis &&
+         dim.resultAxis == to.type.blockAxis && dim.sourceStep == 1 &&
+         dim.resultStep == 1 && dim.extent == from.shape[dim.sourceAxis] &&
+         dim.extent == to.shape[dim.resultAxis];
+}
+
+bool keepsPlaceInDram(npu::DmaMoveOp op, const machine::Description &machine) {
+  const auto pattern = solePattern(op);
+  if (!pattern || op.getRoute() != npu::Route::Copy ||
+      llvm::any_of(pattern->sourceStart, [](int64_t at) { return at != 0; }) ||
+      llvm::any_of(pattern->resultStart, [](int64_t at) { return at != 0; }))
+    return false;
+  auto viewOf = [&](Value value) {
+    return denseDramView(storageOf(value), shapeOf(value), 0, 0, machine);
+  };
+  const View from = viewOf(op.getInputs()[0]), to = viewOf(op.getY());
+  int64_t moved = 1;
+  for (const npu::PatternDim &dim : pattern->dims) {
+    moved *= dim.extent;
+    if (dim.extent == 1)
+      continue;
+    if (dim.sourceAxis < 0)
+      return false;
+    auto isStep = [&](llvm::ArrayRef<int64_t> source,
+                      llvm::ArrayRef<int64_t> result) {
+      return source[dim.sourceAxis] * dim.sourceStep ==
+             result[dim.resultAxis] * dim.resultStep;
+    };
+    if (!isStep(from.strides, to.strides))
+      return false;
+    if (!from.type.encoded)
+      continue;
+    const bool blocks = dim.sourceAxis == from.type.blockAxis ||
+                        dim.resultAxis == to.type.blockAxis;
+    if (!isStep(from.cellStrides, to.cellStrides) ||
+        (blocks && !keepsBlocks(dim, from, to)))
+      return false;
+  }
+  return moved == Region::whole(from.shape).elements() &&
+         moved == Region::whole(to.shape).elements();
 }
 
 /// True if two parts have no element in common.

@@ -92,10 +92,34 @@ View Generator::allocationOf(Value value) {
   return view;
 }
 
+bool Generator::sharesDram(Operation *op) const {
+  auto move = dyn_cast<npu::DmaMoveOp>(op);
+  if (!move || !analysis::keepsPlaceInDram(move, machine) ||
+      analysis::MapForm::of(op))
+    return false;
+  Value source = move.getInputs()[0];
+  Operation *producer = source.getDefiningOp();
+  if (!mlir::isa_and_nonnull<npu::DecisionInterface>(producer) ||
+      analysis::isUnstored(producer) || analysis::isView(producer) ||
+      npu::memoryOf(producer).getSb() || forms.contains(source))
+    return false;
+  return llvm::none_of(source.getUsers(), [](Operation *user) {
+    return mlir::isa<func::ReturnOp>(user);
+  });
+}
+
 llvm::Error Generator::placeResults() {
   for (Operation *op : nodes) {
     Value result = op->getResult(0);
     int64_t offset = npu::memoryOf(op).getSb().value_or(-1);
+    if (offset < 0 && sharesDram(op)) {
+      const View source = allocations[op->getOperand(0)];
+      allocations[result] =
+          analysis::denseDramView(storageOf(result), shapeOf(result),
+                                  source.base, source.cellBase, machine);
+      reshaped.insert(op);
+      continue;
+    }
     if (offset < 0 && !analysis::isView(op)) {
       if (auto form = analysis::MapForm::of(op))
         forms[result] = *form;
@@ -428,7 +452,7 @@ llvm::Expected<ChunkPlace> Generator::acquireWeights(size_t product,
 }
 
 llvm::Error Generator::emitOperation(Operation *op) {
-  if (npu::isAliased(op)) {
+  if (npu::isAliased(op) || reshaped.contains(op)) {
     mergeConcatScales(op);
     return llvm::Error::success();
   }

@@ -126,6 +126,8 @@ public:
   llvm::DenseMap<mlir::Operation *, int64_t> windowEntries;
   /// Forms of the feature maps that are compressed in DRAM.
   llvm::DenseMap<mlir::Value, analysis::MapForm> forms;
+  /// Results in the memory of their operands in DRAM: nothing is copied.
+  llvm::DenseSet<mlir::Operation *> reshaped;
   /// The form of a value, or null for dense ones.
   const analysis::MapForm *formOf(mlir::Value value) const {
     auto found = forms.find(value);
@@ -182,6 +184,10 @@ private:
   llvm::Error emitOperation(mlir::Operation *op);
   llvm::Error findSequences();
   void mergeConcatScales(mlir::Operation *op);
+  /// True if the result of `op` takes the memory of its operand in DRAM, as
+  /// placeResults() decides: a reshape of one result of the program, which
+  /// nobody outside reads.
+  bool sharesDram(mlir::Operation *op) const;
   void storeIdentities();
   void storeIdentity(int64_t offset, uint32_t bytes, uint64_t one);
   void loadConstants();

@@ -89,6 +89,13 @@ void nn::buildFoldPipeline(OpPassManager &module, const FoldOptions &options) {
   manager.addPass(createBandChains());
   // Before folds, which tie channels to columns.
   manager.addPass(createOrderChannels());
+  SplitDilationsOptions dilations;
+  dilations.activationBits = options.activationBits;
+  dilations.weightBits = options.weightBits;
+  dilations.useCluster = options.useCluster;
+  manager.addPass(createSplitDilations(dilations));
+  // Neighbours with the same dilation stay in phases.
+  manager.addPass(createComposeMovement());
   FoldWidthOptions width;
   width.mode = options.foldWidth;
   width.only = options.foldOnly;

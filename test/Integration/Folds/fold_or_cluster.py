@@ -43,6 +43,30 @@ def model(path, channels, kernel, side, stride):
     onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 13)]), path)
 
 
+def volume(path):
+    """A stem of three spatial dimensions."""
+    draw = numpy.random.default_rng(2)
+    weights = draw.standard_normal((16, 3, 3, 3, 3)).astype("f4")
+    graph = helper.make_graph(
+        [helper.make_node("Conv", ["x", "w"], ["y"], name="stem", pads=[1] * 6)], "g",
+        [helper.make_tensor_value_info("x", TensorProto.FLOAT, [1, 3, 8, 16, 32])],
+        [helper.make_tensor_value_info("y", TensorProto.FLOAT, None)],
+        [numpy_helper.from_array(weights, "w")])
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 13)]), path)
+
+
+def forced_cluster_copies(folder, path, machine):
+    """True if a forced cluster pays for a fold that it does not read."""
+    volume(path)
+    own, forced = (run(folder, path, machine, "--sparse=" + mode) for mode in ("auto", "tile"))
+    folded = any(decision["node"] == "stem" and decision["choice"] == "lane-fold"
+                 for decision in forced["decisions"])
+    wrong = not folded or forced["total_cycles"] > own["total_cycles"] * (1 + LATER_CHOICES)
+    print(f"volume: {own['total_cycles']:,} cycles, forced {forced['total_cycles']:,}"
+          f"{' WRONG' if wrong else ''}")
+    return wrong
+
+
 def run(folder, path, machine, *options):
     binary, report = os.path.join(folder, "a.ash"), os.path.join(folder, "r.json")
     common.run_tool("ashlarc", path, "-o", binary, "--machine=" + machine, *options)
@@ -70,6 +94,7 @@ def main():
             failed += wrong
             print(f"{layer}: {own['total_cycles']:,} cycles, {others}, {choices}"
                   f"{' WRONG' if wrong else ''}")
+        failed += forced_cluster_copies(folder, path, options.machine)
     return int(failed > 0 or left == 0)
 
 

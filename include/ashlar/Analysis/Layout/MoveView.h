@@ -31,6 +31,15 @@ struct PartPlace {
 /// and nothing is converted.
 std::optional<PartPlace> placeOfPart(npu::DmaMoveOp whole, unsigned operand);
 
+/// True if a data movement leaves every element where it was and encodes it: a
+/// conversion, unless its result lies in lanes.
+bool encodesInPlace(npu::DmaMoveOp op);
+
+/// True if every element, and every exponent cell, of the result of a data
+/// movement has the place of its operand's where both are dense in DRAM: a
+/// reshape, whose result may share the operand's memory there.
+bool keepsPlaceInDram(npu::DmaMoveOp op, const machine::Description &machine);
+
 /// True if the operands of a data movement are all of its result, side by side:
 /// a concatenation or an interleave whose parts may be written where they
 /// belong. Blocks stay whole.

@@ -66,6 +66,39 @@ def FoldWidth : NNPass<"ashlar-nn-fold-width"> {
   ];
 }
 
+def SplitDilations : NNPass<"ashlar-nn-split-dilations"> {
+  let summary = "put the phases of far dilated convolutions into the batch";
+  let description = [{
+    A tile of a convolution holds the box that its taps span. With a dilation of
+    d, results that are d apart read rows that are d apart: the phases of an
+    axis are maps of their own, d times shorter, with a dilation of 1. The pass
+    moves them side by side into the batch (a reshape, a transpose and a
+    reshape), convolves, and moves the results back, after the
+    functions of an element that follow. Padding that is no multiple of d begins
+    with zeros around the map.
+
+    An axis is split if it has a stride of 1 and is not the last one, whose
+    elements would be copied one by one, and if predicted cycles are clearly
+    fewer: loads of the best tiles that fit next to the layer, what every tile
+    waits for, and the movement through DRAM. A layer whose maps fit a partition
+    is never split. No bit of a result changes.
+
+    The attribute `ashlar.decision.phases` of the convolution has the cycles of
+    both. The machine is read from the module attribute `ashlar.target`.
+  }];
+  let options = [
+    Option<"activationBits", "activation-bits", "int64_t", "8",
+           "bits of the mantissas of activations, sign included">,
+    Option<"weightBits", "weight-bits", "int64_t", "8",
+           "bits of the mantissas of weights, sign included">,
+    Option<"useCluster", "use-cluster", "bool", "true",
+           "the sparse cluster, if there is one, may run convolutions">
+  ];
+  let statistics = [
+    Statistic<"numSplit", "split", "axes of convolutions whose phases are in the batch">
+  ];
+}
+
 def OrderChannels : NNPass<"ashlar-nn-order-channels"> {
   let summary = "order channels so that zero weights fill whole tiles";
   let description = [{

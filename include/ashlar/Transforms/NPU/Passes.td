@@ -6,121 +6,8 @@
 #define ASHLAR_TRANSFORMS_NPU_PASSES_TD
 
 include "mlir/Pass/PassBase.td"
-
-def AnalyseZeros : Pass<"ashlar-npu-analyse-zeros", "::mlir::ModuleOp"> {
-  let summary = "count the zeros among constant coefficients by cause";
-  let description = [{
-    Sets `zeros` on every product with constant weights. It has the number of
-    `weights`, and how many of them are zero by cause:
-
-    - `exact`: zeros of the model;
-    - `encoded`: zero once their block is encoded and aligned to the scale of
-      the output channel;
-    - `structural`: inserted by a fold of the kernel.
-
-    An engine that skips zeros issues the rest.
-  }];
-  let statistics = [
-    Statistic<"numZeros", "zeros", "coefficients that are zero">
-  ];
-}
-
-def ChoosePatterns : Pass<"ashlar-npu-choose-patterns", "::mlir::ModuleOp"> {
-  let summary = "find the N:M weights that the array multiplies faster";
-  let description = [{
-    Sets `pattern` on products with constant weights that have stationary tiles
-    with the machine's N:M pattern (`pe.pattern_group`). With `mode` auto this
-    needs fewer predicted cycles of loads and streams than without the pattern;
-    with `mode` on, one such tile is enough. Does nothing with `mode` off or for
-    a machine without the pattern. The decision has the cycles of both
-    alternatives and the number of tiles with the pattern.
-
-    The machine is read from the module attribute `ashlar.target`.
-  }];
-  let options = [
-    Option<"mode", "mode", "std::string", "\"auto\"",
-           "N:M weights: auto (fewest cycles), on or off">
-  ];
-  let statistics = [
-    Statistic<"numTiles", "tiles", "stationary tiles with the pattern">
-  ];
-}
-
-def ChooseCluster : Pass<"ashlar-npu-choose-cluster", "::mlir::ModuleOp"> {
-  let summary = "choose the cluster of every convolution by cycles";
-  let description = [{
-    Turns `npu.pe.conv` into `npu.tcu.conv` where the sparse cluster takes fewer
-    predicted cycles than the dense array; with `mode` tile or scatter, wherever
-    it can. Eligible are convolutions of one or two spatial dimensions with
-    constant encoded weights.
-
-    - **Prediction for the array:** the better stationary operand and the best
-      lane fold.
-    - **Prediction for the sparse cluster:** loads, runs, drains and streams of
-      the best tile plan, followed through their buffers.
-    - **Readers of a feature map** are decided together. A lane fold needs all
-      of them on the array. If several go to the sparse cluster, one of them
-      stays on the array if both engines in parallel take fewer cycles.
-
-    Every convolution gets a decision: eligible, choice, reason, cycles of the
-    alternatives (also of the sparse cluster without skipping), the zeros of
-    analyse-zeros, theoretical and realised skip, cycles saved, and the plan.
-    Matrix multiplications are of class dense, operations that run on neither
-    engine of class vector.
-
-    **Scatter mode** skips zeros of the data as well (docs/SparseTiles.md 6).
-    Its cycles follow from the density of the input, which is measured on
-    samples (module attribute `npu.profile`) or derived from the
-    producers. If positions are measured, `algorithm` cuts tiles of equal work;
-    with `cut-time` runtime, the machine cuts them by its own counts. The rules
-    majority and threshold use the density of the input instead of cycles.
-
-    The machine is read from the module attribute `ashlar.target`.
-  }];
-  let options = [
-    Option<"mode", "mode", "std::string", /*default=*/"\"auto\"",
-           "auto, off, or every eligible convolution: tile, scatter">,
-    Option<"useScatter", "use-scatter", "bool", /*default=*/"true",
-           "mode auto may choose scatter mode if data are measured">,
-    Option<"skipZeros", "skip-zeros", "bool", /*default=*/"true",
-           "zero coefficients take no cycles; false: they do, without scatter "
-           "mode">,
-    Option<"bias", "bias", "std::string", /*default=*/"\"drain\"",
-           "who adds the biases of integers: the drain (drain), or the sums, "
-           "which start from them (sums)">,
-    Option<"binding", "binding", "std::string", /*default=*/"\"auto\"",
-           "whether groups of units hand tiles on: where that takes fewer "
-           "cycles (auto), never (off), or wherever possible (always)">,
-    Option<"rule", "rule", "std::string", /*default=*/"\"cost\"",
-           "what decides: cost, majority or threshold">,
-    Option<"measured", "measured", "std::string", /*default=*/"\"\"",
-           "cycles of whole networks and their nodes for decisions, as JSON: "
-           "of the array alone (dense) and of this choice (written)">,
-    Option<"variant", "variant", "std::string", /*default=*/"\"D\"",
-           "variant of the scatter unit: A, B, C or D">,
-    Option<"blockRows", "block-rows", "int64_t", /*default=*/"0",
-           "rows of the blocks that a unit scatters; 0: the whole tile">,
-    Option<"blockCols", "block-cols", "int64_t", /*default=*/"0",
-           "columns of these blocks; 0: the whole tile">,
-    Option<"order", "order", "std::string", /*default=*/"\"auto\"",
-           "order of the coefficients of a kernel in scatter mode: ascending, "
-           "snake, or auto: snake where windows then move for fewer cycles">,
-    Option<"algorithm", "algorithm", "std::string", /*default=*/"\"p2\"",
-           "how tiles are cut: uniform, p1, p2 or rows">,
-    Option<"metric", "metric", "std::string", /*default=*/"\"nnz\"",
-           "what the tiles share equally: nnz, density or zeros">,
-    Option<"threshold", "threshold", "int64_t", /*default=*/"300",
-           "largest difference of two tiles, 1/10000">,
-    Option<"cutTime", "cut-time", "std::string", /*default=*/"\"auto\"",
-           "when tiles are cut: profile (by the compiler), runtime (by the "
-           "machine where that pays), always (wherever it can), or auto: "
-           "profile where positions are measured">,
-    Option<"halo", "halo", "std::string", /*default=*/"\"overlap\"",
-           "tiles of the results that overlap on the operand (overlap), of the "
-           "operand (disjoint), or whichever takes fewer cycles (auto)">];
-  let statistics = [
-    Statistic<"numSparse", "sparse", "convolutions on the sparse cluster">];
-}
+include "include/ashlar/Transforms/NPU/ClusterPasses.td"
+include "include/ashlar/Transforms/NPU/ProductPasses.td"
 
 def AssignAxis : Pass<"ashlar-npu-assign-axis", "::mlir::ModuleOp"> {
   let summary = "choose the partition dimension of every tensor";
@@ -169,52 +56,6 @@ def DecodeOperands : Pass<"ashlar-npu-decode-operands", "::mlir::ModuleOp"> {
   }];
   let statistics = [
     Statistic<"numDecoded", "decoded", "tensors that got a decoded copy">
-  ];
-}
-
-def ChooseStationary : Pass<"ashlar-npu-choose-stationary", "::mlir::ModuleOp"> {
-  let summary = "choose the stationary operand of every product by cycles";
-  let description = [{
-    Predicts the array cycles of every `npu.pe` operation with its weights and
-    with its activations as the stationary operand. The latter include the cost
-    of transposing the result back: a copy and a vector instruction, or, where
-    the drain can encode, an identity multiplication that moves whole blocks and
-    flips their orientation.
-
-    An operation for which stationary activations are cheaper is marked with
-    `stationary`: `activations`, or `activations_blocks` for the identity
-    multiplication. Only products with constant weights, one group and at most
-    as many result positions as partitions can be transposed. The decision has
-    the cycles of both alternatives.
-
-    The machine is read from the module attribute `ashlar.target`.
-  }];
-  let statistics = [
-    Statistic<"numActivations", "activations", "products whose weights move">,
-    Statistic<"numBlocks", "blocks", "of these, transposed on the array">
-  ];
-}
-
-def ChooseFunctionEngine
-    : Pass<"ashlar-npu-choose-function-engine", "::mlir::ModuleOp"> {
-  let summary = "apply functions after products on the vector unit where faster";
-  let description = [{
-    A drain applies the function that follows a product, with one lane per
-    column of the array. A function that takes several cycles per result can
-    make the drain slower than the array. Where the vector unit, which usually
-    has more lanes, is predicted to be faster, the function becomes an
-    `npu.vec.map` on the result of a plain drain. Only results in binary32
-    change engines, so no bit changes. The decision has the cycles of both
-    alternatives. With `engine` `vector` every function leaves that can; with
-    `drain` and `shared` none does.
-
-    The machine is read from the module attribute `ashlar.target`.
-  }];
-  let options = [
-    Option<"engine", "engine", "std::string", /*default=*/"\"auto\"",
-           "auto, drain, vector or shared">];
-  let statistics = [
-    Statistic<"numMoved", "moved", "functions that left their drains">
   ];
 }
 
@@ -298,68 +139,22 @@ def FoldLanes : Pass<"ashlar-npu-fold-lanes", "::mlir::ModuleOp"> {
     Statistic<"numFolded", "folded", "feature maps folded into lanes">];
 }
 
-def PackRows : Pass<"ashlar-npu-pack-rows", "::mlir::ModuleOp"> {
-  let summary = "put several rows of results into one step of the array";
+def ConvertInPlace : Pass<"ashlar-npu-convert-in-place", "::mlir::ModuleOp"> {
+  let summary = "replace data movements that only encode by conversions";
   let description = [{
-    A convolution of Co outputs uses Co of the columns of the array. With
-    `packed_rows` = G, G rows of results lie side by side, and G * Co columns
-    work. The stationary tiles are those of a kernel that covers the windows of
-    all G rows: it is (G - 1) * stride rows higher, with zeros where a row has
-    no tap. A feature map takes 1 / G of the steps for each tap, and 1 / G of
-    the steps of its drains (docs/Machine.md, PE array).
-
-    **Apart.** With `rows_apart` G rows of the operand lie side by side in the
-    rows of the array as well: row y in group y mod G of as many partitions as
-    there are channels. The operand is copied so, tile by tile. Every step of it
-    brings G rows, each with weights of its own, so that a kernel of one row
-    takes 1 / G of the steps, and one of K rows about K / G + 1 of them for each
-    of its columns. Outputs that do not fit the columns G times are divided among
-    several column tiles. The rows divide those of the operand, and have whole
-    exponent cells each; the copy takes at most an eighth of the state buffer.
-
-    A convolution of one group whose constant weights are stationary gets the G
-    with the fewest predicted cycles of copies, array, drains and DRAM for its
-    weights, zeros included; among equals, the one with the fewest cycles of the
-    array. The decision has the cycles of every alternative. The module attribute
-    `npu.pack_rows` takes rows apart wherever possible ("apart"), never
-    ("columns", or "compared" if whole programs were), or keeps to one row
-    ("off").
+    A lane fold needs a data movement that lays neighbouring pixels side by
+    side. Where the cheapest fold is none, or a reader runs on the sparse
+    cluster, the movement leaves every element where it was: it copies the map
+    into scratch memory and encodes it from there. Such an `npu.dma.move`
+    becomes an `npu.vec.map "copy"`, which reads the map where it lies, and a
+    map of few channels in parts side by side. The encode event and its name
+    stay. Predictions of clusters and folds count the map without a fold so.
 
     The machine is read from the module attribute `ashlar.target`.
   }];
   let statistics = [
-    Statistic<"numPacked", "packed", "convolutions with several rows in a step">,
-    Statistic<"numApart", "apart", "those whose operand has them, too">];
-}
-
-def PoolInDrain : Pass<"ashlar-npu-pool-in-drain", "::mlir::ModuleOp"> {
-  let summary = "drain products through the windows of the pool behind them";
-  let description = [{
-    A pool that alone reads a convolution of the array can take the sums from
-    PSUM: `vec.drain` applies the epilogue, rounds every value as the drain would
-    have stored it, and reduces the windows (`pooling` of `npu.pe.conv`). No bit
-    changes; the map is neither stored nor read again, ACT has nothing to do, and
-    the vector unit waits for whole rows of results only. In return the vector
-    unit applies the epilogue, rows of sums between two groups of rows of results
-    are summed up twice, rows are not packed, and PSUM is busy for as long as the windows take.
-
-    With mode `auto` the drain reduces windows where that takes fewer predicted
-    cycles, with `eager` where it takes at most a thirty-second more, with `on`
-    wherever it can. It can not: without `vec.psum_lanes`; with
-    another reader of the map, a residual, an integer epilogue, lanes, stationary
-    activations or a scale policy that watches the map; if the
-    sums of one row of results exceed half of PSUM; if the drain cannot form the
-    blocks of both; if windows are further apart than they are high.
-
-    The machine is read from the module attribute `ashlar.target`.
-  }];
-  let options = [
-    Option<"mode", "mode", "std::string", /*default=*/"\"auto\"",
-           "auto, eager, on or off">,
-    Option<"reason", "reason", "std::string", /*default=*/"\"\"",
-           "with off: why, for the decision of each pool; empty: no decision">];
-  let statistics = [
-    Statistic<"numPooled", "pooled", "pools that drain PSUM">];
+    Statistic<"numConverted", "converted", "movements that became conversions">
+  ];
 }
 
 def ReadWindows : Pass<"ashlar-npu-read-windows", "::mlir::ModuleOp"> {
@@ -380,30 +175,6 @@ def ReadWindows : Pass<"ashlar-npu-read-windows", "::mlir::ModuleOp"> {
   }];
   let statistics = [
     Statistic<"numInPlace", "in-place", "movements that read windows in place">];
-}
-
-def ShareFunctions : Pass<"ashlar-npu-share-functions", "::mlir::ModuleOp"> {
-  let summary = "apply functions after products on two engines";
-  let description = [{
-    Where the drain of a product takes longer than the array because of its
-    function, ACT leaves it to the vector unit for some pieces of the sums
-    (`vector_share`): these leave as binary32 and are finished from scratch
-    memory, while ACT goes on with the next piece. The share is the one with the
-    fewest predicted cycles; products whose results do not lie where drains
-    write them are left alone. Both engines apply the function to the same
-    binary32 values, so no bit changes. A function that
-    `ashlar-npu-choose-function-engine` gave to the vector unit comes back where
-    a share takes fewer cycles. With `engine` `shared` every function is shared
-    that can be, with `drain` and `vector` none is.
-
-    The machine is read from the module attribute `ashlar.target`.
-  }];
-  let options = [
-    Option<"engine", "engine", "std::string", /*default=*/"\"auto\"",
-           "auto, drain, vector or shared">];
-  let statistics = [
-    Statistic<"numShared", "shared", "products whose function two engines apply">
-  ];
 }
 
 def SpreadMaps : Pass<"ashlar-npu-spread-maps", "::mlir::ModuleOp"> {
@@ -526,53 +297,6 @@ def VerifyLayouts : Pass<"ashlar-npu-verify-layouts", "::mlir::ModuleOp"> {
     that loads its positions as the columns of a stationary operand reads them
     with one stride; a transposed view of them has two, so planning copies it.
   }];
-}
-
-def DescribeClusters
-    : Pass<"ashlar-npu-describe-clusters", "::mlir::ModuleOp"> {
-  let summary = "update the decisions about the sparse cluster";
-  let description = [{
-    Plan-memory may cut the result of an `npu.tcu.conv` into tiles of the state
-    buffer. Code generation plans each such tile separately: with other tiles of
-    the units, and without cuts if positions or counts of the whole feature map
-    would be needed. This pass makes the same plan and updates these entries of
-    the decision of choose-cluster: `plan`, `engines`, `cuts`, `cycles_saved`,
-    `realised_skip`, and the cycles of the chosen alternative over all tiles.
-
-    Input: operations with `tiling`. Operations without a decision stay
-    unchanged.
-  }];
-}
-
-def KeepMaps : Pass<"ashlar-npu-keep-maps", "::mlir::ModuleOp"> {
-  let summary = "keep results in the sparse cluster for the next convolution";
-  let description = [{
-    The drains of an `npu.tcu.conv` can write its results to the feature-map
-    units, as the tiles that the next `npu.tcu.conv` needs. Its loads vanish
-    then, and with `copies` needed, if it is the only reader, the results never
-    reach the state buffer.
-    The map has to fit one buffer set, with all channels and one tile for each
-    unit, while the convolution before takes its own operand from the others.
-
-    Chains of such convolutions are planned both ways, and the choices with the
-    fewest predicted cycles are taken, where a layer with a kept operand has to
-    be better by a sixteenth; with `mode` always those that keep most maps. Sets `kept`, and the entry `operand` of the decision of
-    choose-cluster.
-
-    Input: operations with `tiling` and `memory`.
-  }];
-  let options = [
-    Option<"mode", "mode", "std::string", /*default=*/"\"auto\"",
-           "auto (fewest predicted cycles), off, or always (wherever possible)">,
-    Option<"reason", "reason", "std::string", /*default=*/"\"\"",
-           "why the mode is off, for decisions">,
-    Option<"copies", "copies", "std::string", /*default=*/"\"all\"",
-           "which kept maps the state buffer has a copy of: all, or those that "
-           "are needed">
-  ];
-  let statistics = [
-    Statistic<"numKept", "kept", "feature maps that stay in the cluster">
-  ];
 }
 
 def PrintCycles : Pass<"ashlar-npu-print-cycles", "::mlir::ModuleOp"> {

@@ -284,7 +284,13 @@ struct FoldWidthPass : ashlar::nn::impl::FoldWidthBase<FoldWidthPass> {
     const int64_t macs =
         known ? known.getInt() : productOf(shapeOf(op.getY())) * perResult;
     const int64_t weights = shapeOf(op.getW())[0] * perResult;
+    SmallVector<NamedAttribute> decisions;
+    for (NamedAttribute attr : op->getDiscardableAttrs())
+      if (records::isDecisionName(attr.getName()))
+        decisions.push_back(attr);
     ConvOp folded = FoldRewriter(op, best).run();
+    for (NamedAttribute attr : decisions)
+      folded->setAttr(attr.getName(), attr.getValue());
     OpBuilder builder(folded);
     if (onCluster > 0) {
       folded->setAttr(records::kLeastOnClusterAttr,
