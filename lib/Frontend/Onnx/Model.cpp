@@ -325,8 +325,9 @@ ashlar::frontend::loadModel(StringRef path, const ImportOptions &options) {
   return model;
 }
 
-void Model::warnOfConstants(
-    llvm::function_ref<void(const std::string &)> warn) const {
+void Model::warnAll(llvm::function_ref<void(const std::string &)> warn) const {
+  for (const std::string &remark : remarks)
+    warn(remark);
   if (const uint64_t left = budget.bytesRefused())
     warn(
         fmt::format("the machine makes {} MB of the model's constants in every "
