@@ -8,6 +8,7 @@
 #include "ashlar/Emulator/Result.h"
 #include "ashlar/Support/Json.h"
 
+#include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringMap.h"
 #include "llvm/ADT/StringSet.h"
@@ -41,13 +42,23 @@ llvm::StringSet<> withOwnExponents(const container::Program &program) {
   }
   const llvm::json::Object *all = plan->getAsObject();
   const llvm::json::Array *events = all ? all->getArray("events") : nullptr;
-  for (const llvm::json::Value &entry :
-       events ? *events : llvm::json::Array()) {
+  const llvm::json::Array *tensors = all ? all->getArray("tensors") : nullptr;
+  if (!events || !tensors)
+    return names;
+  llvm::DenseSet<int64_t> given;
+  for (const llvm::json::Value &entry : *events) {
     const llvm::json::Object *event = entry.getAsObject();
-    const auto name = event ? event->getString("tensor") : std::nullopt;
     const llvm::json::Object *policy =
         event ? event->getObject("policy") : nullptr;
-    if (name && !(policy && policy->getString("at") == "store"))
+    if (policy && policy->getString("at") == "store")
+      given.insert(event->getInteger("id").value_or(-1));
+  }
+  // Several tensors may have one event.
+  for (const llvm::json::Value &entry : *tensors) {
+    const llvm::json::Object *tensor = entry.getAsObject();
+    const auto name = tensor ? tensor->getString("name") : std::nullopt;
+    const auto event = tensor ? tensor->getInteger("event") : std::nullopt;
+    if (name && event && !given.contains(*event))
       names.insert(*name);
   }
   return names;
