@@ -6,9 +6,12 @@
 #include "ashlar/Report/RunWarnings.h"
 #include "ashlar/Container/Container.h"
 #include "ashlar/Emulator/Result.h"
+#include "ashlar/Support/Json.h"
 
+#include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringMap.h"
+#include "llvm/ADT/StringSet.h"
 #include <cmath>
 #include <fmt/format.h>
 
@@ -26,12 +29,48 @@ struct Stored {
   std::string names;
 };
 
+/// Tensors of the plan whose blocks have exponents of their own. What
+/// saturates there are elements that round up to the limit of their block, by
+/// one step at most, such as the ones of a softmax: no exponent fits better.
+/// Programs without a plan have none.
+llvm::StringSet<> withOwnExponents(const container::Program &program) {
+  llvm::StringSet<> names;
+  auto plan = support::parseJson(program.numericPlanJson);
+  if (!plan) {
+    llvm::consumeError(plan.takeError());
+    return names;
+  }
+  const llvm::json::Object *all = plan->getAsObject();
+  const llvm::json::Array *events = all ? all->getArray("events") : nullptr;
+  const llvm::json::Array *tensors = all ? all->getArray("tensors") : nullptr;
+  if (!events || !tensors)
+    return names;
+  llvm::DenseSet<int64_t> given;
+  for (const llvm::json::Value &entry : *events) {
+    const llvm::json::Object *event = entry.getAsObject();
+    const llvm::json::Object *policy =
+        event ? event->getObject("policy") : nullptr;
+    if (policy && policy->getString("at") == "store")
+      given.insert(event->getInteger("id").value_or(-1));
+  }
+  // Several tensors may have one event.
+  for (const llvm::json::Value &entry : *tensors) {
+    const llvm::json::Object *tensor = entry.getAsObject();
+    const auto name = tensor ? tensor->getString("name") : std::nullopt;
+    const auto event = tensor ? tensor->getInteger("event") : std::nullopt;
+    if (name && event && !given.contains(*event))
+      names.insert(*name);
+  }
+  return names;
+}
+
 Stored storedBy(const container::NodeInfo &node,
-                const llvm::StringMap<const container::TensorPlacement *> &at) {
+                const llvm::StringMap<const container::TensorPlacement *> &at,
+                const llvm::StringSet<> &fitting) {
   Stored stored;
   for (const std::string &name : node.plannedTensors) {
     const container::TensorPlacement *placement = at.lookup(name);
-    if (!placement || !placement->encoded)
+    if (!placement || !placement->encoded || fitting.contains(name))
       continue;
     stored.elements += support::countElements(placement->shape).value_or(0);
     stored.mantissa = std::min<unsigned>(stored.mantissa, placement->mantissa);
@@ -64,6 +103,11 @@ RunWarnings::describe(const container::Program &program) const {
   llvm::StringMap<const container::TensorPlacement *> placements;
   for (const container::TensorPlacement &placement : program.dumps)
     placements[placement.name] = &placement;
+  const llvm::StringSet<> fitting =
+      llvm::any_of(accounts,
+                   [](const Account &a) { return a.saturatedAtEncode > 0; })
+          ? withOwnExponents(program)
+          : llvm::StringSet<>();
   std::vector<Line> lines;
   for (auto [node, account] : llvm::zip(program.nodes, accounts)) {
     const std::string who =
@@ -74,7 +118,7 @@ RunWarnings::describe(const container::Program &program) const {
                                       who, account.nonFinite)});
     if (account.saturatedAtFetch == 0 && account.saturatedAtEncode == 0)
       continue;
-    const Stored stored = storedBy(node, placements);
+    const Stored stored = storedBy(node, placements, fitting);
     const uint64_t all = stored.elements * samples;
     const double kept =
         double(account.saturatedAtEncode) / double(std::max<uint64_t>(all, 1));

@@ -19,8 +19,9 @@ struct NodeStats;
 
 namespace ashlar::report {
 
-/// Elements that saturate beyond this share are worth a warning. Rounding at
-/// the top of a block explains about 2^-W of them besides.
+/// Elements that saturate beyond this share are worth a warning, if their
+/// exponent is given; rounding explains about 2^-W of them besides. Blocks with
+/// exponents of their own saturate by rounding alone.
 inline constexpr double saturationShare = 0.01;
 
 /// The accounts of all samples of a run, node by node.

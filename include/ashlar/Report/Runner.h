@@ -97,9 +97,9 @@ llvm::Expected<InputSet> bindInputs(const container::Program &program,
                                     std::vector<support::NamedTensor> arrays,
                                     llvm::StringRef remedy = "");
 
-/// A seeded array for \p binding: floats uniform in [-1, 1), integers in
-/// [-128, 127] or [0, 255], booleans 0 or 1. The same seed and name give the
-/// same bits everywhere.
+/// A seeded array for \p binding: floats uniform in [-1, 1), integers of 8 and
+/// 16 bits in [-128, 127] or [0, 255], wider ones and booleans 0 or 1. The same
+/// seed and name give the same bits everywhere.
 support::HostTensor randomInput(const container::TensorBinding &binding,
                                 uint64_t seed);
 

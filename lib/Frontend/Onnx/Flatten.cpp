@@ -88,8 +88,12 @@ Error Flattener::add(const ProtoNodes &nodes, size_t index, Scope &scope) {
     return makeError(ErrorClass::Malformed, "node '{}' has no operator",
                      flat.name);
   auto version = scope.opsets->find(flat.domain);
+  // Exporters of other domains forget to import them; ONNX's own has no version
+  // to assume.
   if (version != scope.opsets->end())
     flat.opset = version->second;
+  else if (!flat.domain.empty())
+    flat.opset = 1;
   flat.depth = scope.depth;
   for (const std::string &input : node.input())
     flat.inputs.push_back(scope.flatName(input));
@@ -206,17 +210,15 @@ Error Flattener::inlineCall(const FlatNode &call,
                      call.name, call.inputs.size(), call.outputs.size(),
                      printable(function.name()), function.input_size(),
                      function.output_size());
-  Expected<Opsets> opsets = readOpsets(function.opset_import());
-  if (!opsets)
-    return opsets.takeError();
-  opsets->insert(scope.opsets->begin(), scope.opsets->end());
+  Opsets opsets = readOpsets(function.opset_import(), model.remarks);
+  opsets.insert(scope.opsets->begin(), scope.opsets->end());
   BoundAttributes bound;
   for (const onnx::AttributeProto *attribute : call.attributes)
     bound.try_emplace(attribute->name(), attribute);
   if (Error error = bindDefaults(function, bound))
     return error;
   Scope inner;
-  inner.opsets = std::make_shared<const Opsets>(std::move(*opsets));
+  inner.opsets = std::make_shared<const Opsets>(std::move(opsets));
   inner.prefix = call.inside;
   inner.bound = &bound;
   inner.depth = scope.depth + 1;
@@ -249,13 +251,11 @@ Error ashlar::frontend::flatten(Model &model) {
       model, [&](FlatNode node) { model.nodes.push_back(std::move(node)); });
   if (Error error = flattener.addFunctions())
     return error;
-  Expected<Opsets> opsets = readOpsets(model.proto.opset_import());
-  if (!opsets)
-    return opsets.takeError();
+  Opsets opsets = readOpsets(model.proto.opset_import(), model.remarks);
   // IR 3 models may omit the import; ONNX then means version 1.
-  opsets->try_emplace("", 1);
+  opsets.try_emplace("", 1);
   Scope scope;
-  scope.opsets = std::make_shared<const Opsets>(std::move(*opsets));
+  scope.opsets = std::make_shared<const Opsets>(std::move(opsets));
   const onnx::GraphProto &graph = model.proto.graph();
   for (const onnx::ValueInfoProto &input : graph.input())
     scope.roots.push_back(input.name());

@@ -76,19 +76,22 @@ private:
   llvm::StringSet<> names;
 };
 
-/// The imported operator sets of a model or function.
+/// The imported operator sets of a model or function. Tools that join models
+/// leave the imports of all of them; the last of one domain counts, as for
+/// ONNX's checker and ONNX Runtime, and `remarks` says so.
 template <class Imports>
-llvm::Expected<Opsets> readOpsets(const Imports &imports) {
+Opsets readOpsets(const Imports &imports, std::vector<std::string> &remarks) {
   Opsets opsets;
   for (const onnx::OperatorSetIdProto &entry : imports) {
+    const auto version = static_cast<int64_t>(entry.version());
     auto [it, isNew] =
-        opsets.try_emplace(normalDomain(entry.domain()).str(), entry.version());
-    if (!isNew && it->second != entry.version())
-      return makeError(ErrorClass::Malformed,
-                       "operator set '{}' is imported twice, as versions {} "
-                       "and {}",
-                       printable(it->first), it->second,
-                       static_cast<int64_t>(entry.version()));
+        opsets.try_emplace(normalDomain(entry.domain()).str(), version);
+    if (isNew || it->second == version)
+      continue;
+    remarks.push_back(fmt::format(
+        "operator set '{}' is imported as versions {} and {}; the last counts",
+        printable(it->first), it->second, version));
+    it->second = version;
   }
   return opsets;
 }

@@ -543,7 +543,7 @@ importOnce(StringRef path, const ImportOptions &options,
   if (again)
     places = importer.placesNeeded();
   else if (options.warn)
-    (*model)->warnOfConstants(options.warn);
+    (*model)->warnAll(options.warn);
   if (names)
     *names = importer.valueNames(**module);
   return module;

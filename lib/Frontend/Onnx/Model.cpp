@@ -192,6 +192,33 @@ Expected<Model> ashlar::frontend::readModel(StringRef path) {
   return model;
 }
 
+/// What a file is that someone took for a model; empty if that is unknown.
+static StringRef foreignFile(StringRef bytes) {
+  struct Known {
+    StringRef begin, what;
+    size_t at = 0;
+  };
+  const Known known[] = {
+      {"version https://git-lfs",
+       "a pointer of Git LFS; `git lfs pull` fetches "
+       "the file itself"},
+      {StringRef("\x1f\x8b", 2), "compressed by gzip; decompress it first"},
+      {StringRef("PK\x03\x04", 4), "a ZIP archive, as PyTorch saves weights; "
+                                   "export the model to ONNX"},
+      {StringRef("\x89HDF", 4),
+       "an HDF5 file, as Keras saves models; convert it "
+       "to ONNX"},
+      {"TFL3", "a TensorFlow Lite model; convert it to ONNX", 4},
+      {"<!DOCTYPE", "a web page; fetch the file itself"},
+      {"<html", "a web page; fetch the file itself"},
+  };
+  for (const Known &kind : known)
+    if (bytes.drop_front(std::min(kind.at, bytes.size()))
+            .starts_with(kind.begin))
+      return kind.what;
+  return "";
+}
+
 Error ashlar::frontend::parseModel(StringRef bytes, Model &model) {
   constexpr size_t limit = std::numeric_limits<int>::max();
   if (bytes.size() > limit)
@@ -207,10 +234,13 @@ Error ashlar::frontend::parseModel(StringRef bytes, Model &model) {
   // fields, and ONNX has none; the handler of such lines is one for the whole
   // process, so it is left alone.
   if (!model.proto.ParsePartialFromCodedStream(&coded) ||
-      !coded.ConsumedEntireMessage())
-    return makeError(ErrorClass::Malformed,
-                     "not an ONNX model: the protobuf message is truncated or "
-                     "corrupt");
+      !coded.ConsumedEntireMessage()) {
+    const StringRef what = foreignFile(bytes);
+    return makeError(ErrorClass::Malformed, "not an ONNX model: {}",
+                     what.empty()
+                         ? "the protobuf message is truncated or corrupt"
+                         : "it is " + what.str());
+  }
   if (!model.proto.has_graph())
     return makeError(ErrorClass::Malformed,
                      "not an ONNX model: it has no graph");
@@ -325,8 +355,9 @@ ashlar::frontend::loadModel(StringRef path, const ImportOptions &options) {
   return model;
 }
 
-void Model::warnOfConstants(
-    llvm::function_ref<void(const std::string &)> warn) const {
+void Model::warnAll(llvm::function_ref<void(const std::string &)> warn) const {
+  for (const std::string &remark : remarks)
+    warn(remark);
   if (const uint64_t left = budget.bytesRefused())
     warn(
         fmt::format("the machine makes {} MB of the model's constants in every "

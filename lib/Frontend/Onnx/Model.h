@@ -65,9 +65,11 @@ struct Model {
   /// Attributes of inlined function bodies.
   std::deque<onnx::AttributeProto> attributes;
   support::Budget budget; ///< What import may still make.
-  /// Says how many bytes of constants stay work of the machine, if any do.
-  void
-  warnOfConstants(llvm::function_ref<void(const std::string &)> warn) const;
+  /// What is odd about the file and has been read nevertheless.
+  std::vector<std::string> remarks;
+  /// Says these, and how many bytes of constants stay work of the machine, if
+  /// any do.
+  void warnAll(llvm::function_ref<void(const std::string &)> warn) const;
   bool useHost = true;   ///< Nodes may become work of the host.
   uint64_t checksum = 0; ///< Of the file's bytes.
   RowUpdates updates;    ///< Values that add rows to another one.

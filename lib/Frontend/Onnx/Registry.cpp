@@ -68,7 +68,10 @@ constexpr Family families[] = {
     packedAttentionRows,
     packedWeightRows,
     qlinearRows,
+    linearModelRows,
+    qonnxRows,
     quarkRows,
+    treeRows,
 };
 
 } // namespace
@@ -100,10 +103,14 @@ const OperatorRow *ashlar::frontend::findOperator(StringRef domain,
     if (row.versions.front() <= opset)
       found = &row;
   }
-  if (!first && (domain.empty() ||
-                 llvm::any_of(operatorTable(), [&](const OperatorRow &row) {
-                   return row.domain == domain;
-                 })))
+  if (!first && op == "ZipMap")
+    why = "its result is a list of maps, no tensor; export the model without "
+          "it (zipmap=False), or make its operand the graph output";
+  else if (!first &&
+           (domain.empty() ||
+            llvm::any_of(operatorTable(), [&](const OperatorRow &row) {
+              return row.domain == domain;
+            })))
     why = "no engine runs this operator; compute its result outside of the "
           "model and make that a graph input";
   else if (!first)
@@ -151,10 +158,10 @@ std::string ashlar::frontend::supportedOpsMarkdown() {
   for (const FlowRow &row : rows)
     text += fmt::format("| {} | {} | {} |\n", row.op,
                         fmt::join(row.versions, ", "), row.notes);
-  text +=
-      "\n## Other domains\n\n"
-      "Operators of version 1 of their domain, as its owner defines "
-      "them.\n\n| domain | operator | lowered to; limits |\n|---|---|---|\n";
+  text += "\n## Other domains\n\n"
+          "Operators of version 1 of their domain, as its owner defines "
+          "them; of ai.onnx.ml those of versions 1 to 4.\n\n| domain | "
+          "operator | lowered to; limits |\n|---|---|---|\n";
   for (const FlowRow &row : others)
     text += fmt::format("| {} | {} | {} |\n", row.domain, row.op, row.notes);
   return text;

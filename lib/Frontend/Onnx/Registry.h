@@ -77,7 +77,10 @@ std::vector<OperatorRow> scaledWeightRows();
 std::vector<OperatorRow> packedAttentionRows();
 std::vector<OperatorRow> packedWeightRows();
 std::vector<OperatorRow> qlinearRows();
+std::vector<OperatorRow> linearModelRows();
+std::vector<OperatorRow> qonnxRows();
 std::vector<OperatorRow> quarkRows();
+std::vector<OperatorRow> treeRows();
 
 /// Slices of `x` at run-time indices, a vector, along `axis`
 /// (Indexing.cpp).

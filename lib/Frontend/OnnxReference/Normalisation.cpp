@@ -321,7 +321,7 @@ std::vector<EvaluatorRow> onnxref::normalisationEvaluators() {
   return {
       {"BatchNormalization", {1, 6, 7, 9, 14, 15}, 5, batchNormalization},
       {"InstanceNormalization", {1, 6, 22}, 3, instanceNormalization},
-      {"LayerNormalization", {17}, 2, layerNormalization},
+      {"LayerNormalization", {1, 17}, 2, layerNormalization},
       {"RMSNormalization", {23}, 2, rmsNormalization},
       {"GroupNormalization", {18, 21}, 3, groupNormalization},
       {"MeanVarianceNormalization", {9, 13}, 1, meanVarianceNormalization},

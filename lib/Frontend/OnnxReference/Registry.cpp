@@ -54,6 +54,8 @@ const std::vector<EvaluatorRow> &onnxref::evaluatorTable() {
                         scaledWeightEvaluators,
                         packedAttentionEvaluators,
                         contribQuantisedEvaluators,
+                        modelEvaluators,
+                        qonnxEvaluators,
                         quarkEvaluators})
       llvm::append_range(rows, family());
     return rows;

@@ -79,6 +79,8 @@ std::vector<EvaluatorRow> quantisedLstmEvaluators();
 std::vector<EvaluatorRow> scaledWeightEvaluators();
 std::vector<EvaluatorRow> packedAttentionEvaluators();
 std::vector<EvaluatorRow> contribQuantisedEvaluators();
+std::vector<EvaluatorRow> modelEvaluators();
+std::vector<EvaluatorRow> qonnxEvaluators();
 std::vector<EvaluatorRow> quarkEvaluators();
 
 const std::vector<EvaluatorRow> &evaluatorTable();

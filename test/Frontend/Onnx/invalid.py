@@ -56,6 +56,21 @@ def not_a_model(folder):
 
 
 @case
+def pointer(folder):
+    return b"version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 9\n"
+
+
+@case
+def compressed(folder):
+    return b"\x1f\x8b\x08" + bytes(20)
+
+
+@case
+def lite(folder):
+    return b"\x1c\0\0\0TFL3" + bytes(20)
+
+
+@case
 def truncated(folder):
     return model([relu()]).SerializeToString()[:-5]
 

@@ -147,6 +147,24 @@ TEST(RandomInput, SeededByName) {
   }
 }
 
+// Tables are read at them, and masks multiply them.
+TEST(RandomInput, WideIntegersAreZeroOrOne) {
+  for (ElementType type : {ElementType::I32, ElementType::I64, ElementType::U32,
+                           ElementType::U64}) {
+    TensorBinding binding = bindings[0];
+    binding.type = type;
+    binding.shape = {64};
+    const HostTensor a = randomInput(binding, 1);
+    double sum = 0;
+    for (uint64_t i = 0; i < a.numElements(); ++i) {
+      EXPECT_TRUE(a.asDouble(i) == 0 || a.asDouble(i) == 1);
+      sum += a.asDouble(i);
+    }
+    EXPECT_GT(sum, 0);
+    EXPECT_LT(sum, 64);
+  }
+}
+
 TEST(TopValues, PerSample) {
   HostTensor t = HostTensor::zeros(ElementType::U8, {2, 3});
   t.data = {5, 9, 9, 1, 0, 2};

@@ -303,8 +303,10 @@ std::vector<OperatorRow> ashlar::frontend::normalizationRows() {
        {1, 6, 22},
        instanceNorm,
        "reductions and element-wise operations"},
+      // Version 1 is ONNX Runtime's: its optimiser writes the operator into
+      // models of operator sets that do not have it yet.
       {"LayerNormalization",
-       {17},
+       {1, 17},
        layerNorm,
        "reductions and element-wise operations"},
       {"RMSNormalization",

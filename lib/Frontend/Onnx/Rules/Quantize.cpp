@@ -198,8 +198,24 @@ void convInteger(Node &n) {
 
 void matmulInteger(Node &n) {
   Factors f{n.input(0), n.optionalInput(2), n.input(1), n.optionalInput(3)};
-  if (checkFactors(n, f))
-    n.setOutput(0, matmulAccumulators(n, f));
+  if (!checkFactors(n, f))
+    return;
+  // A vector is a row on the left and a column on the right.
+  const bool row = rankOf(f.x) == 1, column = rankOf(f.w) == 1;
+  if (row)
+    f.x = n.reshape(f.x, {1, shapeOf(f.x)[0]});
+  if (column)
+    f.w = n.reshape(f.w, {shapeOf(f.w)[0], 1});
+  Value y = matmulAccumulators(n, f);
+  if (y && (row || column)) {
+    Shape shape(shapeOf(y));
+    if (column)
+      shape.pop_back();
+    if (row)
+      shape.erase(shape.end() - (column ? 1 : 2));
+    y = n.reshape(y, shape);
+  }
+  n.setOutput(0, y);
 }
 
 /// saturate(rne(acc * (xScale * wScale / yScale)) + yZero), with relu before

@@ -306,8 +306,9 @@ void shrink(Node &n) {
   auto number = [&](double value) { return n.splat(value, elementOf(x)); };
   Value above = n.compare(CompareKind::Greater, x, number(limit));
   Value below = n.compare(CompareKind::Less, x, number(-limit));
-  Value inner = n.where(below, n.binary<AddOp>(x, number(bias)), number(0));
-  Value y = n.where(above, n.binary<SubOp>(x, number(bias)), inner);
+  // Both hold for some x if the limit is negative; the first one counts.
+  Value inner = n.where(above, n.binary<SubOp>(x, number(bias)), number(0));
+  Value y = n.where(below, n.binary<AddOp>(x, number(bias)), inner);
   n.setOutput(0, n.cast(y, given));
 }
 

@@ -85,6 +85,8 @@ public:
           place * shape[d] + (shape[d] == 1 ? 0 : index[4 - shape.size() + d]);
     if (given.isFloat())
       return given.floats[place];
+    if (given.type != ElementType::Bool)
+      return static_cast<double>(given.ints[place]);
     return given.ints[place] ? 0 : none;
   }
 

@@ -47,7 +47,7 @@ class Evaluation(Campaign):
         parser.option("machine", "LIST", "comma-separated machines (a1)", default="a1")
         parser.option("reference", "NAME", "what computes the fp32 reference:", values=("auto", "onnxruntime", "ashlar"),
                       default="auto")
-        parser.option("input-shape", "NAME=1x3x224x224", "static shape of an input; repeat for several",
+        parser.option("input-shape", "NAME=1x3x224x224", "static shape of an input, or sizes of dimensions as in batch=1,seq=128; repeat",
                       repeats=True)
         parser.option("option", "NAME=VALUE", "an option for ashlarc, such as scale=table; repeat for several",
                       repeats=True)

@@ -42,12 +42,50 @@ class Signature:
         return self.inputs[0].shape[0] if self.inputs[0].shape else 1
 
 
-def _given(text: str) -> tuple[str, list[int]]:
-    name, _, shape = text.rpartition("=")
-    try:
-        return name, [int(part) for part in shape.split("x")]
-    except ValueError:
-        raise usage(f"--input-shape={text}: expected NAME=1x3x224x224") from None
+class _Given:
+    """What --input-shape says, as ashlarc reads it: shapes of inputs, and sizes of
+    dimensions by their names in the model."""
+
+    def __init__(self, inputs: list, texts: list[str]):
+        self.dimensions = {d.dim_param for value in inputs for d in value.type.tensor_type.shape.dim if d.dim_param}
+        self.names = [value.name for value in inputs]
+        self.shapes: dict[str, list[int]] = {}
+        self.sizes: dict[str, int] = {}
+        for text in texts:
+            self._read(text)
+
+    def _read(self, text: str) -> None:
+        name, _, shape = text.rpartition("=")
+        try:
+            if name in self.names:
+                self.shapes[name] = [int(part) for part in shape.split("x")]
+                return
+            for part in text.split(","):
+                name, _, size = part.rpartition("=")
+                self.sizes[name] = int(size)
+        except ValueError:
+            raise usage(f"--input-shape={text}: expected NAME=1x3x224x224, or dimensions by name as in "
+                        "batch=1,seq=128") from None
+        unknown = [name for name in self.sizes if name not in self.dimensions]
+        if unknown:
+            raise usage(f"--input-shape: the model has no input '{unknown[0]}'; the inputs are: "
+                        f"{', '.join(self.names)}; their named dimensions are: "
+                        f"{', '.join(sorted(self.dimensions)) or 'none'}")
+
+    def dims(self, path: Path, value: Any) -> list[int]:
+        """The shape of an input; an open axis 0 becomes a batch of 1."""
+        if value.name in self.shapes:
+            return self.shapes[value.name]
+        dims = value.type.tensor_type.shape.dim
+        sizes = [d.dim_value if d.HasField("dim_value") and d.dim_value > 0 else self.sizes.get(d.dim_param)
+                 for d in dims]
+        if None in sizes[1:]:
+            shown = "x".join(str(size or d.dim_param or "?") for size, d in zip(sizes, dims))
+            named = [d.dim_param for size, d in zip(sizes, dims) if size is None and d.dim_param]
+            by_name = f", or by name --input-shape={','.join(n + '=1' for n in named)}" if named else ""
+            raise usage(f"{path}: input '{value.name}' has open dimensions ({shown}): give its shape, as in "
+                        f"--input-shape={value.name}={'x'.join(str(size or 1) for size in sizes)}{by_name}")
+        return [1 if size is None else size for size in sizes]
 
 
 def read_signature(path: Path, shapes: list[str]) -> Signature:
@@ -62,24 +100,15 @@ def read_signature(path: Path, shapes: list[str]) -> Signature:
     except Exception as error:  # protobuf's own classes
         raise malformed(f"{path}: not an ONNX model: {error}") from None
     constants = {tensor.name for tensor in graph.initializer}
-    given = dict(_given(text) for text in shapes)
+    values = [value for value in graph.input if value.name not in constants]
+    given = _Given(values, shapes)
     inputs, fixed = [], []
-    for value in graph.input:
-        if value.name in constants:
-            continue
-        kind = value.type.tensor_type
-        dims = [d.dim_value if d.HasField("dim_value") and d.dim_value > 0 else None for d in kind.shape.dim]
-        if value.name in given:
-            dims = list(given.pop(value.name))
-        elif None in dims:
-            dims = _closed(path, value.name, dims)
-        else:
-            inputs.append(_tensor(value.name, dims, kind.elem_type))
-            continue
-        fixed.append(f"{value.name}=" + "x".join(map(str, dims)))
-        inputs.append(_tensor(value.name, dims, kind.elem_type))
-    if given:
-        raise usage(f"--input-shape: the model has no input '{next(iter(given))}'")
+    for value in values:
+        dims = given.dims(path, value)
+        declared = [d.dim_value for d in value.type.tensor_type.shape.dim]
+        if value.name in given.shapes or dims != declared:
+            fixed.append(f"{value.name}=" + "x".join(map(str, dims)))
+        inputs.append(_tensor(value.name, dims, value.type.tensor_type.elem_type))
     if not inputs:
         raise malformed(f"{path}: the model has no inputs")
     return Signature(inputs, [value.name for value in graph.output], fixed)
@@ -100,13 +129,6 @@ def varying_outputs(path: Path) -> bool:
 
     known = opened(value for value in graph.input if value.name not in constants)
     return any(name not in known for name in opened(graph.output))
-
-
-def _closed(path: Path, name: str, dims: list) -> list[int]:
-    if None in dims[1:]:
-        shown = "x".join("?" if d is None else str(d) for d in dims)
-        raise usage(f"{path}: input '{name}' has open dimensions ({shown}): give --input-shape={name}=" + shown)
-    return [1, *dims[1:]]
 
 
 def _numpy_type(kind: int) -> np.dtype:

@@ -26,6 +26,8 @@ Value givenMask(Node &n, Value mask, int64_t keys, Type element) {
     return nullptr;
   if (elementOf(mask).isInteger(1))
     mask = maskWhere(n, mask, element);
+  else if (mlir::isa<mlir::IntegerType>(elementOf(mask)))
+    mask = n.cast(mask, element); // Numbers to add, as floats are.
   if (!mask || rankOf(mask) < 1 || rankOf(mask) > 4)
     return n.malformed("the mask is {}, expected 1 to 4 dimensions",
                        typeText(n.input(3)));
