@@ -129,14 +129,14 @@ static bool mayShare(Op op, const machine::Description &machine) {
   const StorageType y = storageOf(op.getY());
   const ArrayRef<int64_t> shape = shapeOf(op.getY());
   const int64_t channels =
-      shape[isa<npu::PeConvOp>(op.getOperation()) ? 1 : shape.size() - 1];
+      shape[llvm::isa<npu::PeConvOp>(op.getOperation()) ? 1 : shape.size() - 1];
   return op.getFunction() != "copy" && !op.getSlope() && !op.getQuant() &&
          !op.getIntegerEpilogue() && !npu::poolingOf(op) &&
          !npu::hasStationaryActivations(op) && hasStreamedWeights(op) &&
          bfp::getScalePolicy(op) == numerics::ScalePolicy() &&
-         (y.encoded
-              ? drainEncodes(y, channels, machine)
-              : isa<FloatType>(getElementTypeOrSelf(op.getY().getType())));
+         (y.encoded ? drainEncodes(y, channels, machine)
+                    : llvm::isa<FloatType>(
+                          getElementTypeOrSelf(op.getY().getType())));
 }
 
 bool mayShareFunction(Operation *op, const machine::Description &machine) {

@@ -27,7 +27,7 @@ void addSharedScratch(TilingModel &model, Operation *op,
   if (share == 0)
     return;
   const auto rank = static_cast<int64_t>(model.resultShape.size());
-  const bool isMap = isa<npu::PeConvOp>(op);
+  const bool isMap = llvm::isa<npu::PeConvOp>(op);
   const int64_t outputs = isMap ? 1 : rank - 1,
                 width = isMap ? rank - 1 : rank - 2;
   const int64_t capacity = sharedCapacity(op, machine);
