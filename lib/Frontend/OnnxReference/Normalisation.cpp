@@ -195,7 +195,9 @@ void layerNormalization(Call &call) {
   Moments moments = momentsOf(x.floats, slices);
   for (double &variance : moments.variance)
     variance = 1 / std::sqrt(variance + epsilon);
-  Tensor statistic(x.type, slices.shape);
+  const ElementType stash =
+      call.getInt("stash_type", 1) == 16 ? ElementType::BF16 : ElementType::F32;
+  Tensor statistic(stash, slices.shape);
   statistic.floats = std::move(moments.mean);
   call.setResult(1, statistic);
   statistic.floats = std::move(moments.variance);

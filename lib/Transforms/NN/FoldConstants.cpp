@@ -284,11 +284,14 @@ struct FoldConstantsPass
     uint64_t operands = 0, freed = 0;
     llvm::SmallDenseSet<Value, 4> seen;
     for (Value operand : op->getOperands()) {
+      // What is read twice is stored once.
+      if (!seen.insert(operand).second)
+        continue;
       const uint64_t bytes = bytesOf(operand).value_or(0);
       operands += bytes;
       const auto uses =
           static_cast<unsigned>(llvm::count(op->getOperands(), operand));
-      if (seen.insert(operand).second && !operand.hasNUsesOrMore(uses + 1))
+      if (!operand.hasNUsesOrMore(uses + 1))
         freed += bytes;
     }
     if (size > operands && size > static_cast<uint64_t>(maxBytes))

@@ -155,19 +155,28 @@ void instanceNorm(Node &n) {
   n.setOutput(0, n.binary<AddOp>(n.binary<MulOp>(y, scale), bias));
 }
 
+/// The type of mean and deviation as results, whatever that of the input is.
+Type stashType(Node &n) {
+  constexpr int64_t bfloat16 = 16;
+  return n.getInt("stash_type", 1) == bfloat16
+             ? Type(mlir::BFloat16Type::get(n.context()))
+             : Type(mlir::Float32Type::get(n.context()));
+}
+
 void layerNorm(Node &n) {
   double epsilon = n.getFloat("epsilon", 1e-5f);
   int64_t axis = n.getInt("axis", -1);
-  n.ignore("stash_type");
+  const Type stash = stashType(n);
   Value x = n.input(0), scale = n.input(1);
   if (!x)
     return;
   axis = n.normalAxis(axis, rankOf(x));
   Normalised parts = normalise(n, x, axesFrom(axis, rankOf(x)), epsilon);
   if (n.outputUsed(1))
-    n.setOutput(1, parts.mean);
+    n.setOutput(1, n.cast(parts.mean, stash));
   if (n.outputUsed(2))
-    n.setOutput(2, n.unary(UnaryFunction::Reciprocal, parts.deviation));
+    n.setOutput(
+        2, n.cast(n.unary(UnaryFunction::Reciprocal, parts.deviation), stash));
   Value y = n.binary<MulOp>(parts.y, scale);
   if (Value bias = n.optionalInput(2))
     y = n.binary<AddOp>(y, bias);

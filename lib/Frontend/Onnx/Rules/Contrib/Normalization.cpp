@@ -40,6 +40,11 @@ Result normalise(Node &n, Value x, Value scale, int64_t first, double epsilon,
   return r;
 }
 
+/// Means and deviations are binary32 whatever the operands are.
+Value statistic(Node &n, Value x) {
+  return x ? n.cast(x, mlir::Float32Type::get(x.getContext())) : x;
+}
+
 void simplifiedLayerNorm(Node &n) {
   const int64_t axis = n.getInt("axis", -1);
   const double epsilon = n.getFloat("epsilon", 1e-5f);
@@ -52,7 +57,7 @@ void simplifiedLayerNorm(Node &n) {
     return;
   Result r = normalise(n, x, n.input(1), first, epsilon, /*simple=*/true);
   n.setOutput(0, r.y);
-  n.setOutput(1, r.inverse);
+  n.setOutput(1, statistic(n, r.inverse));
 }
 
 /// The second operand and a bias are added first; output 3 is that sum.
@@ -81,8 +86,8 @@ void skipLayerNorm(Node &n) {
   if (!simple && n.hasInput(3))
     r.y = n.binary<AddOp>(r.y, n.input(3));
   n.setOutput(0, r.y);
-  n.setOutput(1, r.mean);
-  n.setOutput(2, r.inverse);
+  n.setOutput(1, statistic(n, r.mean));
+  n.setOutput(2, statistic(n, r.inverse));
   n.setOutput(3, x);
 }
 
