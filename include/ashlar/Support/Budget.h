@@ -43,10 +43,13 @@ public:
            kInstructionsPerByte * capped(constantBytes);
   }
 
-  /// The budget of passes that derive constants from existing ones.
-  static Budget ofContents(uint64_t storedBytes) {
+  /// The budget of passes that derive constants from existing ones. `doubles`:
+  /// as many bytes again may be added; one pass per program may do so, because
+  /// what it adds counts as stored for those after it.
+  static Budget ofContents(uint64_t storedBytes, bool doubles) {
     Budget budget;
-    budget.bytes += capped(storedBytes);
+    if (doubles)
+      budget.bytes += capped(storedBytes);
     budget.work += capped(storedBytes) * kWorkPerByte;
     return budget;
   }

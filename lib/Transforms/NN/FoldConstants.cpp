@@ -270,12 +270,13 @@ struct FoldConstantsPass
   using FoldConstantsBase::FoldConstantsBase;
   support::Budget budget;
 
-  // What the module holds itself may be moved and converted freely.
+  // What the module holds itself may be moved and converted freely, which adds
+  // nothing where the source has no other reader.
   void startBudget() {
     uint64_t stored = 0;
     getOperation().walk(
         [&](ConstantOp op) { stored += bytesOf(op.getOutput()).value_or(0); });
-    budget = support::Budget::ofContents(stored);
+    budget = support::Budget::ofContents(stored, doubles);
   }
 
   // True if the result of `op` may become a constant.

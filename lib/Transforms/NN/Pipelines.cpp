@@ -10,6 +10,13 @@
 using namespace mlir;
 using namespace ashlar;
 
+/// Constants that rewrites have moved: the first run has what may be added.
+static nn::FoldConstantsOptions again() {
+  nn::FoldConstantsOptions options;
+  options.doubles = false;
+  return options;
+}
+
 void nn::buildSimplifyPipeline(OpPassManager &module) {
   OpPassManager &manager = module.nest<func::FuncOp>();
   // Transposes of constants cancel here before anything computes them; then
@@ -53,7 +60,7 @@ void nn::buildSimplifyPipeline(OpPassManager &module) {
     manager.addPass(createComposeMovement());
   }
   // Weights moved by the rewrites above.
-  manager.addPass(createFoldConstants());
+  manager.addPass(createFoldConstants(again()));
   manager.addPass(createMergeBias());
   // After pads have gone into the pools.
   manager.addPass(createSplitWindows());
@@ -73,7 +80,7 @@ void nn::buildFoldPipeline(OpPassManager &module, const FoldOptions &options) {
   if (options.interleave)
     manager.addPass(
         createSplitShuffles({options.activationBits, options.weightBits}));
-  manager.addPass(createFoldConstants());
+  manager.addPass(createFoldConstants(again()));
   manager.addPass(createLowerDynamicConv());
   // After simplify, which knows where; before the last constant folding.
   manager.addPass(createLowerComposites());
@@ -105,7 +112,7 @@ void nn::buildFoldPipeline(OpPassManager &module, const FoldOptions &options) {
   manager.addPass(createFoldWidth(width));
   // Folds leave data movement of constants.
   manager.addPass(createComposeMovement());
-  manager.addPass(createFoldConstants());
+  manager.addPass(createFoldConstants(again()));
   manager.addPass(createRemoveDead());
   manager.addPass(createVerifyFolded());
 }

@@ -41,11 +41,14 @@ def FoldConstants : NNPass<"ashlar-nn-fold-constants"> {
 
     A result that is larger than `max-bytes` and larger than all operands
     together (a broadcast, a pad) stays an operation: the program file should
-    not store what the machine can compute.
+    not store what the machine can compute. All results together may add a fixed
+    amount to what the module holds, and with `doubles` as much again.
   }];
   let options = [
     Option<"maxBytes", "max-bytes", "int64_t", "4194304",
-           "largest constant that may exceed its operands, in bytes">
+           "largest constant that may exceed its operands, in bytes">,
+    Option<"doubles", "doubles", "bool", "true",
+           "constants may double in size; for the first run on a program">
   ];
   let statistics = [
     Statistic<"folded", "folded", "operations replaced by a constant">,

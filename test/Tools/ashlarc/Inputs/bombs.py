@@ -85,6 +85,17 @@ def doubling(times, random):
     return add_to_input(nodes, weights, last)
 
 
+def rooted(times):
+    """Concatenations of a constant with its square root: no operand is read twice."""
+    weights = [numpy_helper.from_array((np.arange(4096) % 7 + 1).astype(np.float32), "c")]
+    nodes, last = [], "c"
+    for i in range(times):
+        nodes.append(helper.make_node("Sqrt", [last], [f"r{i}"]))
+        nodes.append(helper.make_node("Concat", [last, f"r{i}"], [f"c{i}"], axis=0))
+        last = f"c{i}"
+    return add_to_input(nodes, weights, last)
+
+
 def expanded(count):
     """Many expansions of the same small constant, all different."""
     weights = [numpy_helper.from_array(np.arange(64, dtype=np.float32), "c")]
@@ -216,6 +227,8 @@ MODELS = {
     "product-2500": lambda: product(2500),
     "double-20": lambda: doubling(20, False),
     "double-20-distinct": lambda: doubling(17, True),
+    "rooted-16": lambda: rooted(16),
+    "rooted-17": lambda: rooted(17),
     "expand-300": lambda: expanded(300),
     "range-500": lambda: ranges(300, 1 << 20),
     "calls-24": lambda: calls(24),
