@@ -257,6 +257,15 @@ Stationary stationaryOf(Operation *op) {
   return matmul ? matmul.getStationary() : Stationary::Weights;
 }
 
+llvm::SmallVector<Operation *> denseProducts(Operation *scope) {
+  llvm::SmallVector<Operation *> products;
+  scope->walk([&](Operation *op) {
+    if (isa<PeConvOp, PeMatmulOp>(op))
+      products.push_back(op);
+  });
+  return products;
+}
+
 PatternAttr patternOf(Operation *op) {
   if (auto conv = dyn_cast_if_present<PeConvOp>(op))
     return conv.getPatternAttr();

@@ -87,6 +87,10 @@ Route routeOf(mlir::Operation *op);
 /// the products of its operands write: no instruction.
 bool isAliased(mlir::Operation *op);
 
+/// The convolutions and matrix products of the dense array in `scope`, in
+/// their order: passes replace them while they go through the list.
+llvm::SmallVector<mlir::Operation *> denseProducts(mlir::Operation *scope);
+
 /// What the dense array holds while it makes a product.
 Stationary stationaryOf(mlir::Operation *op);
 

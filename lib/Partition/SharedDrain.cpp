@@ -25,18 +25,6 @@ std::optional<int64_t> SharedDrain::next(int64_t positions, int64_t slot) {
   return first;
 }
 
-int64_t sharedPositions(const Positions4 &extent, int64_t folded, int64_t lanes,
-                        int64_t entries, int64_t share, int64_t capacity) {
-  SharedDrain drain(share, capacity);
-  forEachWindow(extent, folded, entries, [&](const Window &window) {
-    forEachPiece(window, folded > 1 || lanes > 1,
-                 [&](const Window &piece, int64_t) {
-                   drain.next(piece.positions(), slotOf(piece, lanes));
-                 });
-  });
-  return drain.used();
-}
-
 int64_t mostSharedPositions(int64_t rows, int64_t width, int64_t lanes,
                             int64_t entries, int64_t share, int64_t capacity) {
   const int64_t all = rows * ((width + lanes - 1) / lanes);

@@ -49,15 +49,10 @@ inline int64_t slotOf(const Window &piece, int64_t lanes) {
   return piece.rows() * ((piece.size[3] + lanes - 1) / lanes);
 }
 
-/// Positions of scratch memory for the pieces of \p extent. Windows have at
-/// most \p entries positions and whole pixels of \p folded lanes of the
-/// operand;
-/// \p lanes as for slotOf(); \p share and \p capacity as for SharedDrain.
-int64_t sharedPositions(const Positions4 &extent, int64_t folded, int64_t lanes,
-                        int64_t entries, int64_t share, int64_t capacity);
-
-/// At least sharedPositions() of any extent of \p rows rows of \p width
-/// positions, and never fewer than for fewer rows or shorter ones.
+/// Positions of scratch memory that the pieces of \p rows rows of \p width
+/// positions take at most, in windows of at most \p entries positions, and
+/// never fewer than for fewer rows or shorter ones. \p lanes as for slotOf();
+/// \p share and \p capacity as for SharedDrain.
 int64_t mostSharedPositions(int64_t rows, int64_t width, int64_t lanes,
                             int64_t entries, int64_t share, int64_t capacity);
 

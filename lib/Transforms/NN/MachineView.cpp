@@ -70,17 +70,24 @@ FailureOr<MachineView> MachineView::of(Operation *op) {
   return MachineView(*machine);
 }
 
-int64_t MachineView::vectorCycles(machine::VecCost cost) const {
-  return number(machine::vecClassCycles(description, cost));
-}
-
-void MachineView::setFormats(int64_t activationBits, int64_t weightBits) {
+FailureOr<MachineView> MachineView::of(Operation *op, int64_t activationBits,
+                                       int64_t weightBits, bool useCluster) {
+  FailureOr<MachineView> view = of(op);
+  if (failed(view))
+    return failure();
   // Mantissas without their sign are multiplied digit by digit.
   auto digits = [](int64_t bits) {
     return static_cast<uint64_t>(std::clamp<int64_t>(bits - 1, 1, 63));
   };
-  passes = number(machine::pePasses(description, digits(activationBits),
-                                    digits(weightBits)));
+  view->passes = number(machine::pePasses(
+      view->description, digits(activationBits), digits(weightBits)));
+  if (!useCluster)
+    view->clusterMultipliers = 0;
+  return view;
+}
+
+int64_t MachineView::vectorCycles(machine::VecCost cost) const {
+  return number(machine::vecClassCycles(description, cost));
 }
 
 } // namespace ashlar::nn

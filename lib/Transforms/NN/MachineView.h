@@ -19,9 +19,12 @@ struct MachineView {
 
   /// The machine of the module around `op`; emits an error if it names none.
   static mlir::FailureOr<MachineView> of(mlir::Operation *op);
-
-  /// Passes of the array over products of such mantissas, sign included.
-  void setFormats(int64_t activationBits, int64_t weightBits);
+  /// The same for products of mantissas of so many bits, sign included, maybe
+  /// without the sparse cluster.
+  static mlir::FailureOr<MachineView> of(mlir::Operation *op,
+                                         int64_t activationBits,
+                                         int64_t weightBits,
+                                         bool useCluster = true);
 
   /// Rows and columns of the array.
   int64_t rows, columns;

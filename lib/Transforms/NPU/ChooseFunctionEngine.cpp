@@ -69,12 +69,7 @@ struct ChooseFunctionEnginePass
     auto machine = boundMachineOf(getOperation());
     if (failed(machine))
       return signalPassFailure();
-    SmallVector<Operation *> products;
-    getOperation().walk([&](Operation *op) {
-      if (isa<PeConvOp, PeMatmulOp>(op))
-        products.push_back(op);
-    });
-    for (Operation *op : products) {
+    for (Operation *op : denseProducts(getOperation())) {
       if (auto conv = dyn_cast<PeConvOp>(op))
         choose(conv, *machine);
       else
@@ -95,16 +90,21 @@ private:
         engine == "vector" ||
         cycles.together() - cycles.apart() > cycles.together() / kFunctionGain;
     const bool moves = gains && fits(op, machine);
-    setDecision(op, cycles, moves,
-                moves && engine == "vector" ? "requested"
-                : moves
-                    ? "the drain with the function is slower than the array, "
-                      "and the vector unit is faster"
-                : gains ? "the state buffer has no room for the values before "
-                          "the function"
-                        : "the vector unit would not gain enough");
+    setDecision(op, cycles, moves, reasonOf(gains, moves));
     if (moves)
       move(op);
+  }
+
+  /// `gains`: the vector unit is faster, or asked for.
+  llvm::StringRef reasonOf(bool gains, bool moves) const {
+    if (!gains)
+      return "the vector unit would not gain enough";
+    if (!moves)
+      return "the state buffer has no room for the values before the function";
+    if (engine == "vector")
+      return "requested";
+    return "the drain with the function is slower than the array, and the "
+           "vector unit is faster";
   }
 
   void setDecision(Operation *op, const FunctionCycles &cycles, bool moves,

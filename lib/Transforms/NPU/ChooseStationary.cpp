@@ -23,10 +23,8 @@ struct ChooseStationaryPass : impl::ChooseStationaryBase<ChooseStationaryPass> {
     auto machine = boundMachineOf(getOperation());
     if (failed(machine))
       return signalPassFailure();
-    getOperation().walk([&](Operation *op) {
-      if (isa<PeConvOp, PeMatmulOp>(op))
-        choose(op, *machine);
-    });
+    for (Operation *op : denseProducts(getOperation()))
+      choose(op, *machine);
   }
 
   void choose(Operation *op, const machine::Description &machine) {

@@ -69,12 +69,7 @@ struct ShareFunctionsPass : impl::ShareFunctionsBase<ShareFunctionsPass> {
     auto machine = assignedMachineOf(getOperation());
     if (failed(machine))
       return signalPassFailure();
-    SmallVector<Operation *> products;
-    getOperation().walk([&](Operation *op) {
-      if (isa<PeConvOp, PeMatmulOp>(op))
-        products.push_back(op);
-    });
-    for (Operation *op : products)
+    for (Operation *op : denseProducts(getOperation()))
       decide(op, *machine);
   }
 

@@ -9,6 +9,19 @@
 namespace ashlar::partition {
 namespace {
 
+/// Positions of scratch memory for the pieces of `extent`, dealt one by one.
+int64_t sharedPositions(const Positions4 &extent, int64_t folded, int64_t lanes,
+                        int64_t entries, int64_t share, int64_t capacity) {
+  SharedDrain drain(share, capacity);
+  forEachWindow(extent, folded, entries, [&](const Window &window) {
+    forEachPiece(window, folded > 1 || lanes > 1,
+                 [&](const Window &piece, int64_t) {
+                   drain.next(piece.positions(), slotOf(piece, lanes));
+                 });
+  });
+  return drain.used();
+}
+
 using Slots = std::vector<std::optional<int64_t>>;
 
 Slots deal(SharedDrain &drain, const std::vector<int64_t> &pieces) {

@@ -176,12 +176,10 @@ struct FoldWidthPass : ashlar::nn::impl::FoldWidthBase<FoldWidthPass> {
                                     "both";
       return signalPassFailure();
     }
-    FailureOr<MachineView> view = MachineView::of(getOperation());
+    FailureOr<MachineView> view =
+        MachineView::of(getOperation(), activationBits, weightBits, useCluster);
     if (failed(view))
       return signalPassFailure();
-    view->setFormats(activationBits, weightBits);
-    if (!useCluster)
-      view->clusterMultipliers = 0;
     SmallVector<ConvOp> convs;
     getOperation().walk([&](ConvOp op) {
       if (isCandidate(op, *view))

@@ -170,12 +170,10 @@ struct SplitDilationsPass
   using SplitDilationsBase::SplitDilationsBase;
 
   void runOnOperation() override {
-    FailureOr<MachineView> view = MachineView::of(getOperation());
+    FailureOr<MachineView> view =
+        MachineView::of(getOperation(), activationBits, weightBits, useCluster);
     if (failed(view))
       return signalPassFailure();
-    view->setFormats(activationBits, weightBits);
-    if (!useCluster)
-      view->clusterMultipliers = 0;
     SmallVector<ConvOp> convs;
     getOperation().walk([&](ConvOp op) { convs.push_back(op); });
     for (ConvOp op : convs)
@@ -334,17 +332,11 @@ struct SplitDilationsPass
                                         layer.results() * layer.storedBytes);
   }
 
-  /// [N, C, .., L * d, ..] as [N * d, C, .., L, ..].
-  static Value toBatch(OpBuilder &builder, Location loc, Value x, size_t axis,
-                       int64_t count) {
-    SmallVector<int64_t> apart(shapeOf(x)), moved, joined(shapeOf(x)), perm;
-    apart[axis] /= count, joined[axis] /= count, joined[0] *= count;
-    apart.insert(apart.begin() + static_cast<ptrdiff_t>(axis) + 1, count);
-    const auto phase = static_cast<int64_t>(axis) + 1;
-    perm = {0, phase};
-    for (int64_t i = 1; i < static_cast<int64_t>(apart.size()); ++i)
-      if (i != phase)
-        perm.push_back(i);
+  /// `x` with its axes taken apart, exchanged, and joined again.
+  static Value rearranged(OpBuilder &builder, Location loc, Value x,
+                          ArrayRef<int64_t> apart, ArrayRef<int64_t> perm,
+                          ArrayRef<int64_t> joined) {
+    SmallVector<int64_t> moved;
     for (int64_t from : perm)
       moved.push_back(apart[from]);
     Value value = makeReshape(builder, loc, x, apart);
@@ -353,10 +345,24 @@ struct SplitDilationsPass
     return makeReshape(builder, loc, value, joined);
   }
 
+  /// [N, C, .., L * d, ..] as [N * d, C, .., L, ..].
+  static Value toBatch(OpBuilder &builder, Location loc, Value x, size_t axis,
+                       int64_t count) {
+    SmallVector<int64_t> apart(shapeOf(x)), joined(shapeOf(x)), perm;
+    apart[axis] /= count, joined[axis] /= count, joined[0] *= count;
+    apart.insert(apart.begin() + static_cast<ptrdiff_t>(axis) + 1, count);
+    const auto phase = static_cast<int64_t>(axis) + 1;
+    perm = {0, phase};
+    for (int64_t i = 1; i < static_cast<int64_t>(apart.size()); ++i)
+      if (i != phase)
+        perm.push_back(i);
+    return rearranged(builder, loc, x, apart, perm, joined);
+  }
+
   /// The way back.
   static Value fromBatch(OpBuilder &builder, Location loc, Value y, size_t axis,
                          int64_t count) {
-    SmallVector<int64_t> apart(shapeOf(y)), moved, joined(shapeOf(y)), perm;
+    SmallVector<int64_t> apart(shapeOf(y)), joined(shapeOf(y)), perm;
     joined[axis] *= count, joined[0] /= count;
     apart[0] /= count;
     apart.insert(apart.begin() + 1, count);
@@ -364,12 +370,7 @@ struct SplitDilationsPass
       if (i != 1)
         perm.push_back(i);
     perm.insert(perm.begin() + static_cast<ptrdiff_t>(axis) + 1, 1);
-    for (int64_t from : perm)
-      moved.push_back(apart[from]);
-    Value value = makeReshape(builder, loc, y, apart);
-    value =
-        TransposeOp::create(builder, loc, typeOf(y).clone(moved), value, perm);
-    return makeReshape(builder, loc, value, joined);
+    return rearranged(builder, loc, y, apart, perm, joined);
   }
 
   /// `x` with zeros before and after axis `axis`, or less of it.

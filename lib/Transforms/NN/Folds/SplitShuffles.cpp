@@ -221,10 +221,10 @@ struct SplitShufflesPass
   using SplitShufflesBase::SplitShufflesBase;
 
   void runOnOperation() override {
-    FailureOr<MachineView> machine = MachineView::of(getOperation());
+    FailureOr<MachineView> machine =
+        MachineView::of(getOperation(), activationBits, weightBits);
     if (failed(machine))
       return signalPassFailure();
-    machine->setFormats(activationBits, weightBits);
     RewritePatternSet patterns(&getContext());
     patterns.add<SplitShuffle>(&getContext(), *machine, split);
     if (failed(applyPatternsGreedily(getOperation(), std::move(patterns))))
