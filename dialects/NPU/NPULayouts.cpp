@@ -3,6 +3,7 @@
 // The layouts that npu operations accept. Each rule names the limit of the
 // instruction that reads or writes the memory.
 
+#include "dialects/BFP/BFPTypes.h"
 #include "dialects/NPU/NPUDialect.h"
 #include "llvm/ADT/STLExtras.h"
 
@@ -211,6 +212,24 @@ bool VecPoolOp::worksAcross(int64_t axis) {
              (getKernel()[s] - 1) * getDilations()[s] &&
          getX().getType().getElementType().isF32() &&
          getY().getType().getElementType().isF32();
+}
+
+bool VecReduceOp::reducesAlong(int64_t axis) {
+  return llvm::is_contained(getAxes(), axis);
+}
+
+bool VecReduceOp::worksAcross(int64_t axis) {
+  if (!reducesAlong(axis))
+    return true;
+  return getAxes().size() == 1 &&
+         getX().getType().getRank() == getY().getType().getRank() &&
+         !isa<bfp::BlockType>(getY().getType().getElementType());
+}
+
+bool VecReduceOp::reducesThroughPartitions() {
+  LayoutAttr layout = layoutAttrOf(*this);
+  return layout && getX().getType().getRank() == getY().getType().getRank() &&
+         reducesAlong(layout.getWorkAxis().value_or(layout.getAxis()));
 }
 
 std::string VecReduceOp::refuseOperand(unsigned index, const Layout &layout) {

@@ -307,7 +307,9 @@ def NPU_VecReduceOp
   let description = [{
     Reduces `axes` in index order. `kind` is a reduction name of
     docs/Numerics.md, or `argmax` / `argmin` over one axis. The result keeps
-    reduced axes as 1 or drops them, as its shape says.
+    reduced axes as 1 or drops them, as its shape says. The partition axis may
+    be the reduced one if there is no other and it is kept (`worksAcross`): the
+    result is then one partition.
 
     Constraints:
     - npu_vec_reduce_c1: `kind` is a reduction; argmax and argmin have one axis.
@@ -323,6 +325,15 @@ def NPU_VecReduceOp
   let assemblyFormat =
     "$kind `(` $x `)` attr-dict `:` functional-type(operands, results)";
   let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    /// True if the operand can be reduced with `axis` of it across partitions:
+    /// within partitions, or through them along no other axis.
+    bool worksAcross(int64_t axis);
+    /// True if `axis` of the operand is reduced.
+    bool reducesAlong(int64_t axis);
+    /// True if its layout has the reduced axis across partitions.
+    bool reducesThroughPartitions();
+  }];
 }
 
 def NPU_VecSoftmaxOp : NPU_Op<"vec.softmax", [Pure, NPU_VectorEngine,

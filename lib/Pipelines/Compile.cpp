@@ -403,7 +403,7 @@ llvm::Error Compilation::assign() {
                   StringAttr::get(&context, denseReason));
   return runPasses(Phase::Assign, [&](OpPassManager &manager) {
     manager.addPass(npu::createAssignAxis());
-    manager.addPass(npu::createRecomputeForReductions());
+    manager.addPass(npu::createSplitMeans());
     manager.addPass(npu::createChooseCluster(clusterOptions()));
     manager.addPass(npu::createDecodeOperands());
     manager.addPass(npu::createClassifyTransposes({options.transpose}));

@@ -374,6 +374,7 @@ int64_t VectorPredictor::reduce(npu::VecReduceOp reduce) {
   const View result = viewOf(reduce.getY());
   const int64_t elements = Region::whole(source.shape).elements();
   const int64_t channels = std::max<int64_t>(source.channels(), 1);
+  const bool through = reduce.reducesThroughPartitions();
   const int64_t outer =
       std::max<int64_t>(Region::whole(result.shape).elements() /
                             std::max<int64_t>(result.channels(), 1),
@@ -393,13 +394,18 @@ int64_t VectorPredictor::reduce(npu::VecReduceOp reduce) {
                                                           ? source.tileStride
                                                           : result.tileStride);
   }
-  return issueOf(
-      machine::vecReduce(
-          machine, classOf(reduce.getKind()), storeOf(source.type, result.type),
-          static_cast<uint64_t>(channels), static_cast<uint64_t>(outer),
-          static_cast<uint64_t>(std::max<int64_t>(each / outer, 1)),
-          reduce.getKind() == "mean"),
-      {read, written}, machine);
+  const VecCost cost = classOf(reduce.getKind());
+  const VecStore store = storeOf(source.type, result.type);
+  const bool divides = reduce.getKind() == "mean";
+  const auto width = static_cast<uint64_t>(channels);
+  const machine::Timing timing =
+      through ? machine::vecReduceChannels(machine, cost, store, width,
+                                           static_cast<uint64_t>(each), divides)
+              : machine::vecReduce(
+                    machine, cost, store, width, static_cast<uint64_t>(outer),
+                    static_cast<uint64_t>(std::max<int64_t>(each / outer, 1)),
+                    divides);
+  return issueOf(timing, {read, written}, machine);
 }
 
 /// A reduction of the rows of `x`, within partitions or through them.

@@ -472,6 +472,9 @@ TilingModel reduceModel(npu::VecReduceOp op,
   auto map = keptAxes(op);
   Shape input(shapeOf(op.getX()));
   OperandModel x;
+  const bool through = op.reducesThroughPartitions();
+  if (through)
+    x.axis = model.workAxis;
   for (auto [i, target] : llvm::enumerate(map))
     if (target >= 0) {
       if (target == model.workAxis)
@@ -479,10 +482,10 @@ TilingModel reduceModel(npu::VecReduceOp op,
       else
         model.tileAxes.push_back(target);
     }
-  if (!model.lanes.spread())
-    addChannelCut(model, machine);
-  else
+  if (model.lanes.spread())
     x.lanes = sourceLanes(map, model.lanes);
+  else if (!through)
+    addChannelCut(model, machine);
   x.region = [=](const Region &out) {
     Region region = Region::whole(input);
     for (auto [i, target] : llvm::enumerate(map))

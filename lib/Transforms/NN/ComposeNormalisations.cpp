@@ -2,7 +2,8 @@
 //
 // Writes normalisations as one scale and one shift per channel. Input: chains
 // of constants composed, statistics computed on the map. Output: one product
-// and one sum for each normalisation, which later become one pass.
+// and one sum for each normalisation, which later become one pass; where the
+// statistics vary along several axes, a product in place of the quotient.
 //
 // The rounded mean is off by up to half a unit in its last place, which gives
 // the quotient an error of that size over the deviation, however exact the
@@ -26,6 +27,10 @@ namespace {
 struct Normalisation {
   Value x, mean, deviation, scale, shift;
   SmallVector<Operation *> steps; ///< From the quotient on.
+
+  /// True if mean and deviation vary along one axis at most, so that the scale
+  /// and the shift of an element do.
+  bool perChannel = false;
 };
 
 /// Where numbers that vary along one axis at most vary, counted from the last
@@ -69,11 +74,15 @@ std::optional<Normalisation> normalisationFrom(DivOp quotient) {
   Normalisation norm{centred.getA(), centred.getB(), quotient.getB(), {}, {},
                      {quotient}};
   auto axis = variesAlong(norm.deviation), own = variesAlong(norm.mean);
-  if (norm.x.getType() != quotient.getType() || !axis || own != axis ||
+  if (norm.x.getType() != quotient.getType() || own != axis ||
       isConstant(norm.deviation) || isConstant(norm.mean) ||
       typeOf(norm.deviation).getNumElements() ==
           typeOf(norm.x).getNumElements())
     return std::nullopt;
+  norm.perChannel = axis.has_value();
+  if (!axis)
+    return norm.mean.getType() == norm.deviation.getType() ? std::optional(norm)
+                                                           : std::nullopt;
   norm.scale = nextConstant<MulOp>(norm, *axis);
   norm.shift = nextConstant<AddOp>(norm, *axis);
   return norm;
@@ -87,16 +96,33 @@ struct ComposeNormalisationsPass
     // One by one: what one writes anew may be the operand of the next one.
     for (DivOp quotient : quotients)
       if (auto norm = normalisationFrom(quotient)) {
-        rewrite(*norm);
+        norm->perChannel ? rewrite(*norm) : multiply(*norm);
         ++numComposed;
       }
   }
 
 private:
   static void rewrite(const Normalisation &norm);
+  static void multiply(const Normalisation &norm);
 };
 
 } // namespace
+
+static Value reciprocal(OpBuilder &builder, Location loc, Value x) {
+  return UnaryOp::create(builder, loc, x.getType(), UnaryFunction::Reciprocal,
+                         x, APFloat(0.0f), APFloat(0.0f));
+}
+
+/// The difference by the reciprocal: a quotient per statistic, not per element.
+void ComposeNormalisationsPass::multiply(const Normalisation &norm) {
+  auto quotient = cast<DivOp>(norm.steps.front());
+  OpBuilder builder(quotient);
+  const Location loc = quotient.getLoc();
+  Value y = MulOp::create(builder, loc, quotient.getType(), quotient.getA(),
+                          reciprocal(builder, loc, norm.deviation));
+  quotient.getResult().replaceAllUsesWith(y);
+  quotient->erase();
+}
 
 void ComposeNormalisationsPass::rewrite(const Normalisation &norm) {
   Operation *quotient = norm.steps.front(), *last = norm.steps.back();
@@ -109,9 +135,7 @@ void ComposeNormalisationsPass::rewrite(const Normalisation &norm) {
     a = DivOp::create(builder, own, broadcastType(norm.scale, norm.deviation),
                       norm.scale, norm.deviation);
   else
-    a = UnaryOp::create(builder, own, norm.deviation.getType(),
-                        UnaryFunction::Reciprocal, norm.deviation,
-                        APFloat(0.0f), APFloat(0.0f));
+    a = reciprocal(builder, own, norm.deviation);
   b = MulOp::create(builder, own, broadcastType(norm.mean, a), norm.mean, a);
   if (norm.shift)
     b = SubOp::create(builder, own, broadcastType(norm.shift, b), norm.shift,

@@ -3,7 +3,8 @@
 // Chooses the partition axis of every npu result. Input: npu operations on
 // tensors with storage types. Output: the same with `layout`.
 
-#include "ashlar/Analysis/Cost/MovementQueues.h"
+#include "AxisCost.h"
+
 #include "ashlar/Analysis/Layout/MoveView.h"
 #include "ashlar/Analysis/Tiles/TilingModel.h"
 #include "ashlar/Machine/Cycles.h"
@@ -31,36 +32,9 @@ int64_t defaultAxis(llvm::ArrayRef<int64_t> shape) {
   return shape.size() >= 4 ? 1 : static_cast<int64_t>(shape.size()) - 1;
 }
 
-/// The longest of the allowed axes; -1 if there is none. Ties go to the first.
-int64_t longestAxis(llvm::ArrayRef<int64_t> shape,
-                    llvm::function_ref<bool(int64_t)> allowed) {
-  int64_t best = -1;
-  for (int64_t i = 0; i < static_cast<int64_t>(shape.size()); ++i)
-    if (allowed(i) && (best < 0 || shape[i] > shape[best]))
-      best = i;
-  return best;
-}
-
 /// Axis of an operand that is already laid out, or nothing.
 std::optional<int64_t> producedAxis(Value value) {
   return axisOf(value.getDefiningOp());
-}
-
-/// Elements per partition of a tensor whose partition dimension is `axis`.
-int64_t depthAcross(llvm::ArrayRef<int64_t> shape, int64_t axis,
-                    int64_t partitions) {
-  int64_t depth = llvm::divideCeil(shape[axis], partitions);
-  for (auto [i, extent] : llvm::enumerate(shape))
-    if (static_cast<int64_t>(i) != axis)
-      depth *= extent;
-  return depth;
-}
-
-/// Cycles of laying floats anew across another axis, one by one.
-int64_t anewCycles(int64_t elements, const machine::Description &machine) {
-  const int64_t queues = analysis::movementQueues(machine);
-  return static_cast<int64_t>(machine::dmaInside(
-      machine, elements * 4 / queues, elements / queues, /*descriptors=*/1));
 }
 
 /// True if windows are summed along the partitions in fewer cycles than within
@@ -88,6 +62,20 @@ bool sumsAcross(VecPoolOp pool, int64_t axis,
          taps * least + 2 * anewCycles(elements, machine);
 }
 
+/// The part of a partition that a map takes at most which is expected to stay
+/// in the chip, next to what it is made from and what is made of it.
+constexpr int64_t kPartOfPartition = 4;
+
+/// True if `value` is expected to stay in the chip across `axis`: single
+/// elements in DRAM are bursts of their own.
+bool staysInside(Value value, int64_t axis,
+                 const machine::Description &machine) {
+  return kPartOfPartition * analysis::bufferBytes(storageOf(value),
+                                                  shapeOf(value), axis,
+                                                  machine) <=
+         static_cast<int64_t>(machine.sb.bytesPerPartition);
+}
+
 /// True if `op` can work with `axis` of its first operand across partitions.
 bool worksAcross(Operation *op, int64_t axis,
                  const machine::Description &machine) {
@@ -95,7 +83,9 @@ bool worksAcross(Operation *op, int64_t axis,
     return pool.worksAcross(axis) &&
            (!pool.reducesAlong(axis) || sumsAcross(pool, axis, machine));
   if (auto reduce = dyn_cast<VecReduceOp>(op))
-    return !llvm::is_contained(reduce.getAxes(), axis);
+    return !reduce.reducesAlong(axis) ||
+           (staysInside(reduce.getX(), axis, machine) &&
+            reducesThrough(reduce, axis, machine));
   return true;
 }
 
@@ -113,7 +103,7 @@ int64_t poolAxis(VecPoolOp op, const machine::Description &machine) {
 int64_t reduceAxis(VecReduceOp op, const machine::Description &machine) {
   auto input = shapeOf(op.getX());
   bool keeps = shapeOf(op.getY()).size() == input.size();
-  auto kept = [&](int64_t axis) { return worksAcross(op, axis, machine); };
+  auto kept = [&](int64_t axis) { return !op.reducesAlong(axis); };
   auto resultAxis = [&](int64_t axis) {
     int64_t dropped = 0;
     for (int64_t reduced : op.getAxes())
@@ -125,9 +115,11 @@ int64_t reduceAxis(VecReduceOp op, const machine::Description &machine) {
     if (type.encoded && kept(axis) && resultAxis(axis) == type.blockAxis)
       return type.blockAxis;
   auto produced = producedAxis(op.getX());
-  int64_t axis = produced && *produced >= 0 && kept(*produced)
-                     ? *produced
-                     : longestAxis(input, kept);
+  if (produced && *produced >= 0 && kept(*produced))
+    return resultAxis(*produced);
+  const int64_t axis = longestAxis(input, kept);
+  if (produced && *produced >= 0 && reducesThrough(op, *produced, machine))
+    return *produced;
   return axis < 0 ? axis : resultAxis(axis);
 }
 
@@ -247,13 +239,21 @@ int64_t mapAxis(MapInterface op, const machine::Description &machine) {
   int64_t rank = shape.size();
   if (auto axis = axisOfReduction(op, partitions))
     return *axis;
+  std::optional<int64_t> single;
   for (Value input : op.getInputs()) {
     auto inputShape = shapeOf(input);
     auto axis = producedAxis(input);
     int64_t offset = rank - static_cast<int64_t>(inputShape.size());
-    if (axis && *axis >= 0 && inputShape[*axis] == shape[*axis + offset])
+    if (!axis || *axis < 0 || inputShape[*axis] != shape[*axis + offset])
+      continue;
+    if (shape[*axis + offset] > 1)
       return *axis + offset;
+    single = single.value_or(*axis + offset);
   }
+  if (single && !isWorthSpreading(shape, op.getOp(), machine))
+    return *single;
+  if (single)
+    return longestAxis(shape, [](int64_t) { return true; });
   return freeAxis(op.getY(), machine);
 }
 

@@ -99,7 +99,8 @@ bool mayWorkSpread(Operation *op, const Lanes &lanes,
   if (auto map = dyn_cast<MapInterface>(op))
     return mapWorks(map, axis, lanes, machine);
   auto reduce = dyn_cast<VecReduceOp>(op);
-  return reduce && !storageOf(reduce.getX()).encoded;
+  return reduce && !storageOf(reduce.getX()).encoded &&
+         !reduce.reducesThroughPartitions();
 }
 
 bool mayLieSpread(Operation *op, const Lanes &lanes,

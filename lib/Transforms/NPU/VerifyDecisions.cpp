@@ -106,7 +106,7 @@ LogicalResult checkWorkAxis(Operation *op) {
     possible = pool.worksAcross(axis);
   } else if (auto reduce = dyn_cast<VecReduceOp>(op)) {
     bool keeps = shapeOf(reduce.getX()).size() == shapeOf(reduce.getY()).size();
-    possible = !keeps || !llvm::is_contained(reduce.getAxes(), axis);
+    possible = !keeps || reduce.worksAcross(axis);
   }
   if (possible)
     return success();

@@ -65,14 +65,27 @@ func.func @chain(%x: tensor<1x3x2xf32>, %m: tensor<1x3x1xf32>, %d: tensor<1x3x1x
   return %3 : tensor<1x3x2xf32>
 }
 
-// Statistics of two axes, of different axes, constants, a whole divisor.
+// Statistics of two axes: a reciprocal for each, and products.
+// CHECK-LABEL: func.func @positions(
+// CHECK: %[[D:.*]] = nn.sub %arg0, %arg1
+// CHECK: %[[R:.*]] = nn.unary reciprocal %arg2 {{.*}}tensor<1x2x2x1xf32>
+// CHECK: %[[Y:.*]] = nn.mul %[[D]], %[[R]]
+// CHECK: return %[[Y]]
+func.func @positions(%x: tensor<1x2x2x3xf32>, %m: tensor<1x2x2x1xf32>, %d: tensor<1x2x2x1xf32>) -> tensor<1x2x2x3xf32> {
+  %0 = nn.sub %x, %m : (tensor<1x2x2x3xf32>, tensor<1x2x2x1xf32>) -> tensor<1x2x2x3xf32>
+  %1 = nn.div %0, %d : (tensor<1x2x2x3xf32>, tensor<1x2x2x1xf32>) -> tensor<1x2x2x3xf32>
+  return %1 : tensor<1x2x2x3xf32>
+}
+
+// Statistics of two and of one axis, of different axes, constants, a whole
+// divisor.
 // CHECK-LABEL: func.func @kept(
 // CHECK-COUNT-4: nn.div
 // CHECK-NOT: nn.mul
 func.func @kept(%x: tensor<2x2x3xf32>, %m: tensor<2x2x1xf32>, %n: tensor<2x1x1xf32>, %o: tensor<1x2x1xf32>, %d: tensor<2x2x3xf32>) -> (tensor<2x2x3xf32>, tensor<2x2x3xf32>, tensor<2x2x3xf32>, tensor<2x2x3xf32>) {
   %c = nn.constant dense<3.0> : tensor<f32>
   %0 = nn.sub %x, %m : (tensor<2x2x3xf32>, tensor<2x2x1xf32>) -> tensor<2x2x3xf32>
-  %1 = nn.div %0, %m : (tensor<2x2x3xf32>, tensor<2x2x1xf32>) -> tensor<2x2x3xf32>
+  %1 = nn.div %0, %o : (tensor<2x2x3xf32>, tensor<1x2x1xf32>) -> tensor<2x2x3xf32>
   %2 = nn.sub %x, %n : (tensor<2x2x3xf32>, tensor<2x1x1xf32>) -> tensor<2x2x3xf32>
   %3 = nn.div %2, %o : (tensor<2x2x3xf32>, tensor<1x2x1xf32>) -> tensor<2x2x3xf32>
   %4 = nn.div %2, %c : (tensor<2x2x3xf32>, tensor<f32>) -> tensor<2x2x3xf32>

@@ -171,3 +171,68 @@ func.func @sums(%a: tensor<1x1x64x64xf32>, %b: tensor<1x1x64x64xf32>) {
   return
 }
 }
+
+// -----
+
+// Features lie across partitions, for their blocks: a mean along them goes through
+// the partitions, and so does what is made of the difference. Functions of the
+// results, one for each position, work across positions.
+!b = tensor<1x197x384x!bfp.block<mantissa = 8, block = 16, range = 7, axis = 2>>
+!x = tensor<1x197x384xf32>
+!r = tensor<1x197x1xf32>
+// CHECK-LABEL: func.func @through(
+// CHECK: npu.vec.map "relu"({{.*}}#npu.layout<axis = 2>
+// CHECK: npu.vec.reduce "mean"({{.*}}#npu.layout<axis = 2>
+// CHECK: npu.vec.map "sub"({{.*}}#npu.layout<axis = 2>
+// CHECK: npu.vec.reduce "sumSquare"({{.*}}#npu.layout<axis = 2>
+// CHECK: npu.vec.map "sqrt"({{.*}}#npu.layout<axis = 1>
+// CHECK: npu.vec.map "mul"({{.*}}#npu.layout<axis = 1>
+// CHECK: npu.vec.map "mul"({{.*}}#npu.layout<axis = 2>
+module attributes {ashlar.target = #ashlar.target<"a1", base = "a1">} {
+func.func @through(%b: !b) -> !b {
+  %x = npu.vec.map "relu"(%b) {alpha = 0.0 : f32, beta = 0.0 : f32} : (!b) -> !x
+  %mean = npu.vec.reduce "mean"(%x) {axes = array<i64: 2>, select_last = false} : (!x) -> !r
+  %d = npu.vec.map "sub"(%x, %mean) {alpha = 0.0 : f32, beta = 0.0 : f32} : (!x, !r) -> !x
+  %v = npu.vec.reduce "sumSquare"(%d) {axes = array<i64: 2>, select_last = false} : (!x) -> !r
+  %s = npu.vec.map "sqrt"(%v) {alpha = 0.0 : f32, beta = 0.0 : f32} : (!r) -> !r
+  %t = npu.vec.map "mul"(%mean, %s) {alpha = 0.0 : f32, beta = 0.0 : f32} : (!r, !r) -> !r
+  %y = npu.vec.map "mul"(%d, %t) {alpha = 0.0 : f32, beta = 0.0 : f32} : (!x, !r) -> !b
+  return %y : !b
+}
+}
+
+// -----
+
+// Through the partitions of a transposed map, which then is the map itself; of one
+// that does not stay in the chip, rows of channels are laid anew.
+!m = tensor<1x96x56x56xf32>
+!n = tensor<1x56x56x96xf32>
+!s = tensor<1x56x56x1xf32>
+// CHECK-LABEL: func.func @view(
+// CHECK: npu.dma.move "transpose"({{.*}}#npu.layout<axis = 3>
+// CHECK: npu.vec.reduce "sum"({{.*}}#npu.layout<axis = 3>
+module attributes {ashlar.target = #ashlar.target<"a1", base = "a1">} {
+func.func @view(%x: !m) -> (!m, !s) {
+  %r = npu.vec.map "relu"(%x) {alpha = 0.0 : f32, beta = 0.0 : f32} : (!m) -> !m
+  %t = npu.dma.move "transpose"(%r) {patterns = [array<i64: 0, 4, 4, 1, 0, 1, 0, 1, 96, 1, 1, 3, 1, 56, 2, 1, 1, 1, 56, 3, 1, 2, 1, 0, 0, 0, 0, 0, 0, 0, 0>]} : (!m) -> !n
+  %s = npu.vec.reduce "sum"(%t) {axes = array<i64: 3>, select_last = false} : (!n) -> !s
+  return %r, %s : !m, !s
+}
+}
+
+// -----
+
+!m = tensor<1x96x56x56xf32>
+!n = tensor<1x56x56x96xf32>
+!s = tensor<1x56x56x1xf32>
+// CHECK-LABEL: func.func @outside(
+// CHECK: npu.dma.move "transpose"({{.*}}#npu.layout<axis = 1>
+// CHECK: npu.vec.reduce "sum"({{.*}}#npu.layout<axis = 1>
+module attributes {ashlar.target = #ashlar.target<"a1-edge", base = "a1-edge">} {
+func.func @outside(%x: !m) -> (!m, !s) {
+  %r = npu.vec.map "relu"(%x) {alpha = 0.0 : f32, beta = 0.0 : f32} : (!m) -> !m
+  %t = npu.dma.move "transpose"(%r) {patterns = [array<i64: 0, 4, 4, 1, 0, 1, 0, 1, 96, 1, 1, 3, 1, 56, 2, 1, 1, 1, 56, 3, 1, 2, 1, 0, 0, 0, 0, 0, 0, 0, 0>]} : (!m) -> !n
+  %s = npu.vec.reduce "sum"(%t) {axes = array<i64: 3>, select_last = false} : (!n) -> !s
+  return %r, %s : !m, !s
+}
+}

@@ -46,10 +46,10 @@ func.func @main(%x: tensor<1x4x8xf32>) -> tensor<1x4x7xf32> {
 // -----
 
 module attributes {ashlar.target = #ashlar.target<"small", xm_group = 4, sb = {partitions = 8, bytes_per_partition = 4096}, pe = {rows = 8, columns = 4}, act = {lanes = 4}>} {
-func.func @main(%x: tensor<8x16xf32>) -> tensor<8x1xf32> {
+func.func @main(%x: tensor<8x16xf32>) -> tensor<1x1xf32> {
   // expected-error@+1 {{cannot work with axis 1 across partitions}}
-  %0 = npu.vec.reduce "sum"(%x) {layout = #npu.layout<axis = 1>, axes = array<i64: 1>, select_last = false} : (tensor<8x16xf32>) -> tensor<8x1xf32>
-  return %0 : tensor<8x1xf32>
+  %0 = npu.vec.reduce "sum"(%x) {layout = #npu.layout<axis = 1>, axes = array<i64: 0, 1>, select_last = false} : (tensor<8x16xf32>) -> tensor<1x1xf32>
+  return %0 : tensor<1x1xf32>
 }
 }
 

@@ -106,10 +106,12 @@ def ComposeNormalisations : NNPass<"ashlar-nn-compose-normalisations"> {
     = shift - mean * a`, if all four vary along one axis at most. Each element
     is then visited once, and `a` and `b` have one element per channel. The
     result has an error of the size that the rounding of the mean alone would
-    cause.
+    cause. If mean and deviation vary along several axes, as those of the
+    positions of an image do, the quotient becomes `(x - mean) * (1 /
+    deviation)`: a division for each position, not for each element.
   }];
   let statistics = [
-    Statistic<"numComposed", "composed", "normalisations with one scale">
+    Statistic<"numComposed", "composed", "normalisations without a quotient">
   ];
 }
 

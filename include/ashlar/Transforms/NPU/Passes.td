@@ -23,6 +23,12 @@ def AssignAxis : Pass<"ashlar-npu-assign-axis", "::mlir::ModuleOp"> {
        the last axis. Another axis is taken if partitions then hold at most a
        quarter and no reader needs a specific axis.
 
+    The partition dimension may be the reduced axis (`npu.vec.reduce`), where
+    the sum through the partitions takes fewer cycles than a copy of the operand
+    across another axis and the sum within partitions. Functions of the results,
+    which lie in one partition, then work across another axis, if copies there
+    and back take fewer cycles.
+
     A tensor and its reduction may be read together, as in a normalisation. Both
     then use the axis of the reduction, if partitions hold no more that way: the
     reduction has a copy of the tensor across that axis anyway. An operation
@@ -31,18 +37,17 @@ def AssignAxis : Pass<"ashlar-npu-assign-axis", "::mlir::ModuleOp"> {
   }];
 }
 
-def RecomputeForReductions
-    : Pass<"ashlar-npu-recompute-for-reductions", "::mlir::ModuleOp"> {
-  let summary = "compute the operand of a reduction across the axis it needs";
+def SplitMeans : Pass<"ashlar-npu-split-means", "::mlir::ModuleOp"> {
+  let summary = "divide the sums of a mean across partitions";
   let description = [{
-    A reduction along the partition dimension has a copy of its operand across
-    another axis. The operand may be made by element-wise operations from a
-    tensor that has such a copy already, because it is reduced as well. These
-    operations then run across that axis too, if this takes fewer cycles than
-    another copy. The variance of a layer normalisation is the usual case.
+    A mean through the partitions has all results in one partition, whose lane
+    divides them one after another. If copies there and back take fewer cycles,
+    the mean becomes a sum and a quotient, which is computed across the longest
+    axis of the result. The quotient rounds as the mean does.
   }];
+  let dependentDialects = ["::ashlar::nn::NNDialect"];
   let statistics = [
-    Statistic<"numRecomputed", "recomputed", "operations that run twice">
+    Statistic<"numSplit", "split", "means that became a sum and a quotient">
   ];
 }
 

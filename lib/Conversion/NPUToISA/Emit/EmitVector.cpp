@@ -250,9 +250,9 @@ llvm::Error emitReduce(Generator &generator, Operation *op, const View &source,
 
 /// Reduces the partition axis of `source` into `result`, which has 1 along it.
 void emitReduceAcross(Generator &generator, const View &source,
-                      const View &result, isa::ReduceKind kind) {
+                      const View &result, ReduceParameters parameters) {
   isa::VecReduceChannels inst{};
-  inst.kind = kind;
+  inst.kind = parameters.kind, inst.selectLast = parameters.selectLast;
   inst.channels = source.channels();
   inst.srcType = typeField(source), inst.srcMantissa = mantissaField(source);
   inst.dstType = typeField(result), inst.dstMantissa = mantissaField(result);
@@ -321,6 +321,10 @@ llvm::Error emitReduceOp(Generator &generator, const TileContext &tile) {
   if (tile.result.type.encoded)
     parameters.target = generator.resultScale(tile.op);
   const View &source = tile.operands[0];
+  if (reduce.reducesThroughPartitions()) {
+    emitReduceAcross(generator, source, tile.result, parameters);
+    return llvm::Error::success();
+  }
   View result = withUnitAxes(tile.result, source, reduce.getAxes());
   const int64_t step = channelStep(generator.machine, source, result);
   for (int64_t first = 0; first < source.channels(); first += step) {
@@ -364,7 +368,7 @@ llvm::Error emitMaximumAcross(Generator &generator, Operation *op,
       together >= cycles(machine::vecReduceChannels(machine, VecCost::Cheap,
                                                     VecStore::Convert, channels,
                                                     positions, false))) {
-    emitReduceAcross(generator, source, result, isa::ReduceKind::Max);
+    emitReduceAcross(generator, source, result, {isa::ReduceKind::Max});
     return llvm::Error::success();
   }
   View first = channelsOf(source, 0, partitions, machine);
@@ -380,7 +384,7 @@ llvm::Error emitMaximumAcross(Generator &generator, Operation *op,
     View last = channelsOf(source, tiles * partitions, rest, machine);
     emitMap(generator, begin, &last, begin, {isa::Function::Max});
   }
-  emitReduceAcross(generator, maxima, result, isa::ReduceKind::Max);
+  emitReduceAcross(generator, maxima, result, {isa::ReduceKind::Max});
   return llvm::Error::success();
 }
 
@@ -393,7 +397,7 @@ llvm::Error emitSoftmax(Generator &generator, const TileContext &tile) {
   auto reduce = [&](const View &source, isa::ReduceKind kind) -> llvm::Error {
     if (source.axis != axis)
       return emitReduce(generator, tile.op, source, row, {axis}, {kind});
-    emitReduceAcross(generator, source, row, kind);
+    emitReduceAcross(generator, source, row, {kind});
     return llvm::Error::success();
   };
   // The sign of a maximum of zeros, which depends on the order, is lost in the
