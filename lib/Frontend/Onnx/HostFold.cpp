@@ -27,8 +27,12 @@ using support::ElementType;
 
 namespace {
 
+/// Floats of more elements are data, which later phases fold.
 constexpr int64_t largestResult = 4096;
 constexpr int64_t largestOperand = 1 << 16;
+/// Integers and booleans are indices and masks, which other nodes need to know:
+/// those of the windows of an image have a number for each pair of positions.
+constexpr int64_t largestWhole = 1 << 20;
 /// For what requests the numbers of a constant and not for a fold.
 constexpr int64_t anySize = std::numeric_limits<int64_t>::max();
 
@@ -39,6 +43,8 @@ RankedTensorType tensorOf(Value value) {
 std::optional<ArrayRef<char>> bytesOf(Value value, ElementStorage &storage,
                                       int64_t largest = largestOperand) {
   ElementsAttr elements = constantOf(value);
+  if (!isFloatElement(value))
+    largest = std::max(largest, largestWhole);
   if (!elements || tensorOf(value).getNumElements() > largest)
     return std::nullopt;
   return rawElements(elements, storage);
@@ -282,6 +288,19 @@ std::optional<int64_t> wholeBinary(Operation *op, int64_t a, int64_t b) {
   return std::nullopt;
 }
 
+/// NaN if one of them is.
+double largerOf(double a, double b) {
+  if (std::isnan(a) || std::isnan(b))
+    return std::numeric_limits<double>::quiet_NaN();
+  return a > b ? a : b;
+}
+
+double smallerOf(double a, double b) {
+  if (std::isnan(a) || std::isnan(b))
+    return std::numeric_limits<double>::quiet_NaN();
+  return a < b ? a : b;
+}
+
 std::optional<double> realBinary(Operation *op, double a, double b) {
   if (mlir::isa<AddOp>(op))
     return a + b;
@@ -291,11 +310,10 @@ std::optional<double> realBinary(Operation *op, double a, double b) {
     return a * b;
   if (mlir::isa<DivOp>(op))
     return a / b;
-  const bool isNan = std::isnan(a) || std::isnan(b);
   if (mlir::isa<MaxOp>(op))
-    return isNan ? std::numeric_limits<double>::quiet_NaN() : a > b ? a : b;
+    return largerOf(a, b);
   if (mlir::isa<MinOp>(op))
-    return isNan ? std::numeric_limits<double>::quiet_NaN() : a < b ? a : b;
+    return smallerOf(a, b);
   return std::nullopt;
 }
 
@@ -425,9 +443,57 @@ ElementsAttr foldCast(CastOp op) {
   return pack(type, result);
 }
 
+/// `sum` with one more element; nothing for kinds whose order of rounding
+/// counts, and for those without a definition here.
+std::optional<int64_t> reducedWith(ReduceKind kind, int64_t sum,
+                                   int64_t value) {
+  const auto a = static_cast<uint64_t>(sum), b = static_cast<uint64_t>(value);
+  switch (kind) {
+  case ReduceKind::Sum:
+    return static_cast<int64_t>(a + b);
+  case ReduceKind::Prod:
+    return static_cast<int64_t>(a * b);
+  case ReduceKind::Max:
+    return std::max(sum, value);
+  case ReduceKind::Min:
+    return std::min(sum, value);
+  default:
+    return std::nullopt;
+  }
+}
+
+std::optional<double> reducedWith(ReduceKind kind, double sum, double value) {
+  if (kind == ReduceKind::Max)
+    return largerOf(sum, value);
+  if (kind == ReduceKind::Min)
+    return smallerOf(sum, value);
+  return std::nullopt;
+}
+
+/// Reduces the elements `x` of `shape` to those of `kept`; false for a kind
+/// that is not folded and for a result of no element.
+template <class T>
+bool reduceInto(std::vector<T> &result, const std::vector<T> &x,
+                ReduceKind kind, ShapeRef shape, ShapeRef kept) {
+  std::vector<bool> started(elementCount(kept), false);
+  result.assign(started.size(), 0);
+  bool good = true;
+  size_t position = 0;
+  forEachIndex(shape, [&](ArrayRef<int64_t> index) {
+    const int64_t target = broadcastIndex(kept, index);
+    const T value = x[position++];
+    const std::optional<T> next =
+        reducedWith(kind, started[target] ? result[target] : value, value);
+    good = good && next;
+    result[target] = started[target] ? next.value_or(0) : value;
+    started[target] = true;
+  });
+  return good && !llvm::is_contained(started, false);
+}
+
 ElementsAttr foldReduce(ReduceOp op) {
   std::optional<Numbers> x = numbersIn(op.getX());
-  if (!x || x->isFloat)
+  if (!x)
     return {};
   ShapeRef shape = shapeOf(op.getX());
   llvm::Expected<Shape> kept = inferReduce(shape, op.getAxes(), true);
@@ -436,39 +502,12 @@ ElementsAttr foldReduce(ReduceOp op) {
     return {};
   }
   Numbers result;
-  std::vector<bool> started(elementCount(*kept), false);
-  result.wholes.assign(started.size(), 0);
-  bool good = true;
-  size_t position = 0;
-  forEachIndex(shape, [&](ArrayRef<int64_t> index) {
-    int64_t target = broadcastIndex(*kept, index);
-    int64_t value = x->wholes[position++], &sum = result.wholes[target];
-    bool first = !started[target];
-    started[target] = true;
-    auto product = static_cast<int64_t>(static_cast<uint64_t>(sum) *
-                                        static_cast<uint64_t>(value));
-    auto total = static_cast<int64_t>(static_cast<uint64_t>(sum) +
-                                      static_cast<uint64_t>(value));
-    switch (op.getKind()) {
-    case ReduceKind::Sum:
-      sum = total;
-      break;
-    case ReduceKind::Prod:
-      sum = first ? value : product;
-      break;
-    case ReduceKind::Max:
-      sum = first ? value : std::max(sum, value);
-      break;
-    case ReduceKind::Min:
-      sum = first ? value : std::min(sum, value);
-      break;
-    default:
-      good = false;
-    }
-  });
-  if (!good || llvm::is_contained(started, false))
-    return {};
-  return pack(tensorOf(op.getY()), result);
+  result.isFloat = x->isFloat;
+  const bool folded =
+      x->isFloat
+          ? reduceInto(result.reals, x->reals, op.getKind(), shape, *kept)
+          : reduceInto(result.wholes, x->wholes, op.getKind(), shape, *kept);
+  return folded ? pack(tensorOf(op.getY()), result) : ElementsAttr();
 }
 
 ElementsAttr foldWhere(WhereOp op) {
@@ -511,7 +550,9 @@ std::optional<SmallVector<double>> ashlar::frontend::numbersOf(Value value) {
 ElementsAttr ashlar::frontend::foldOnHost(Operation *op,
                                           support::Budget &budget) {
   RankedTensorType type = tensorOf(op->getResult(0));
-  if (type.getNumElements() > largestResult || op->getNumOperands() == 0)
+  const int64_t largest =
+      isFloatElement(op->getResult(0)) ? largestResult : largestWhole;
+  if (type.getNumElements() > largest || op->getNumOperands() == 0)
     return {};
   uint64_t work = type.getNumElements();
   for (Value operand : op->getOperands()) {
