@@ -189,7 +189,7 @@ void Synchroniser::mergeOldest(AccessRecords::Bucket &bucket) {
     llvm::SmallVector<std::pair<uint32_t, isa::Access>, 4> merged;
     for (const AccessRecords::Record &old :
          llvm::ArrayRef(lane).take_front(count)) {
-      auto same = llvm::find_if(merged, [&](const auto &box) {
+      auto *same = llvm::find_if(merged, [&](const auto &box) {
         return box.second.write == old.write && box.second.merge == old.merge;
       });
       if (same == merged.end()) {
