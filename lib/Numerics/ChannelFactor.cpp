@@ -85,7 +85,7 @@ double ChannelRounding::errorWith(float factor) const {
   for (float limit : limits)
     scaled.push_back(limit / factor);
   const std::vector<float> &most = limits.empty() ? tops : scaled;
-  const float highestTop = *max_element(most);
+  const float highestTop = limits.empty() ? top : *max_element(most);
   RoundingErrors errors;
   bestKernels().roundingErrors({values.data(), values.size() / rowLength,
                                 rowLength, blockLength, most.data(), highestTop,

@@ -13,44 +13,25 @@ fp32 beside the model, 64 tokens). Nothing fails on the figures.
 
 import argparse
 import os
-import subprocess
-import sys
 import tempfile
-import time
+
+import onnx
 
 import drawn
+import measured
 
 LARGE = ("--layers=22", "--width=2048", "--heads=32", "--kv-heads=4", "--hidden=5632",
          "--vocabulary=32000", "--tokens=64")
 
 
-SIZE = """
-import os, sys, onnx
-model = onnx.load(sys.argv[1], load_external_data=False)
-places = {entry.value for tensor in model.graph.initializer
-          for entry in tensor.external_data if entry.key == "location"}
-folder = os.path.dirname(os.path.abspath(sys.argv[1]))
-print(sum(os.path.getsize(path) for path in
-          [sys.argv[1], *(os.path.join(folder, place) for place in places)]))
-"""
-
-
 def model_bytes(path):
-    """Bytes of a model and of the files that its tensors name. In a process of its
-    own: the peak of a child begins with the memory of this one."""
-    done = subprocess.run([sys.executable, "-c", SIZE, path], text=True, capture_output=True, check=True)
-    return int(done.stdout)
-
-
-def measure(command):
-    """Bytes of the peak, wall and processor seconds."""
-    start = time.monotonic()
-    with subprocess.Popen(command, stdout=subprocess.DEVNULL) as child:
-        _, status, usage = os.wait4(child.pid, 0)
-        child.returncode = os.waitstatus_to_exitcode(status)
-    if child.returncode:
-        sys.exit(f"{' '.join(command)}: exit code {child.returncode}")
-    return usage.ru_maxrss * 1024, time.monotonic() - start, usage.ru_utime + usage.ru_stime
+    """Bytes of a model and of the files that its tensors name."""
+    model = onnx.load(path, load_external_data=False)
+    places = {entry.value for tensor in model.graph.initializer
+              for entry in tensor.external_data if entry.key == "location"}
+    folder = os.path.dirname(os.path.abspath(path))
+    return sum(os.path.getsize(file) for file in
+               [path, *(os.path.join(folder, place) for place in places)])
 
 
 def main():
@@ -68,12 +49,12 @@ def main():
         size = model_bytes(path)
         with tempfile.TemporaryDirectory() as folder:
             program = os.path.join(folder, "program.ash")
-            peak, wall, cpu = measure([arguments.compiler, path, "-o", program,
-                                       *arguments.options.split()])
+            usage = measured.run([arguments.compiler, path, "-o", program,
+                                  *arguments.options.split()])
             written = os.path.getsize(program)
         name = os.path.splitext(os.path.basename(path))[0]
-        print(f"{name:<24} {size / 1e6:>8.1f} {written / 1e6:>8.1f} {peak / 1e6:>8.1f} "
-              f"{peak / size:>8.2f} {wall:>7.1f} {cpu:>7.1f}", flush=True)
+        print(f"{name:<24} {size / 1e6:>8.1f} {written / 1e6:>8.1f} {usage.peak / 1e6:>8.1f} "
+              f"{usage.peak / size:>8.2f} {usage.seconds:>7.1f} {usage.processor:>7.1f}", flush=True)
 
 
 if __name__ == "__main__":

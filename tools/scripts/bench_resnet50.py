@@ -20,6 +20,7 @@ import time
 import numpy as np
 
 import drawn
+import measured
 import ort
 import refill_light
 
@@ -33,17 +34,6 @@ REPEAT = 7
 
 def tool(name):
     return os.path.join(BUILD, "bin", name)
-
-
-def measure(command):
-    """(seconds, peak bytes) of a command."""
-    start = time.monotonic()
-    process = subprocess.Popen(command)
-    _, status, usage = os.wait4(process.pid, 0)
-    seconds = time.monotonic() - start
-    if status:
-        raise SystemExit(f"{command[0]} ended with status {status}")
-    return seconds, usage.ru_maxrss * 1024
 
 
 def emulate(binary, folder):
@@ -70,10 +60,10 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         model = drawn.model(drawn.RESNET50)
         binary = os.path.join(folder, "resnet50.ash")
-        seconds, peak = measure([tool("ashlarc"), model, "-o", binary,
-                                 "--format=bfp8", f"--machine={options.machine}"])
-        found["compile seconds"] = seconds
-        found["peak memory / model size"] = peak / os.path.getsize(model)
+        usage = measured.run([tool("ashlarc"), model, "-o", binary,
+                              "--format=bfp8", f"--machine={options.machine}"])
+        found["compile seconds"] = usage.seconds
+        found["peak memory / model size"] = usage.peak / os.path.getsize(model)
         sample = {"image": next(refill_light.images(1, 3))}
         np.savez(os.path.join(folder, "in.npz"), **sample)
         found["total cycles"], wall = emulate(binary, folder)

@@ -26,8 +26,9 @@ import time
 
 import numpy as np
 
-import ort
 import drawn
+import measured
+import ort
 import refill_light
 
 BUILD = os.environ.get("ASHLAR_BUILD", os.path.join(ort.ROOT, "build"))
@@ -86,13 +87,8 @@ def inputs_of(name):
 
 def compile_model(options, model, program):
     """(processor seconds, MiB at most) of the compiler."""
-    child = subprocess.Popen([options.compiler, model, "-o", program],
-                             stdout=subprocess.DEVNULL)
-    _, status, usage = os.wait4(child.pid, 0)
-    child.returncode = os.waitstatus_to_exitcode(status)
-    if child.returncode:
-        raise SystemExit(f"{options.compiler} {model} has failed")
-    return usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024
+    usage = measured.run([options.compiler, model, "-o", program])
+    return usage.processor, usage.peak / 2**20
 
 
 def save(path, samples):

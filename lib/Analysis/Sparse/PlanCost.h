@@ -35,6 +35,12 @@ public:
   /// Cycles of a chunk of one column in tile mode.
   int64_t cycles(size_t column, const Chunk &chunk,
                  const machine::TileStep &step, uint64_t passes);
+  /// Cycles of the whole column.
+  int64_t cycles(size_t column, const machine::TileStep &step,
+                 uint64_t passes) {
+    const auto channels = static_cast<int64_t>(columns[column].size());
+    return cycles(column, {0, channels}, step, passes);
+  }
   /// Steps of the whole column.
   int64_t steps(size_t column, int64_t perStep) {
     return prefix(perStep)[column].back();

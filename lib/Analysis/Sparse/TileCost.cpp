@@ -243,6 +243,36 @@ private:
                                     : std::max(rounds * steps * period, drain);
   }
 
+  /// What the runs of a plan take at least: no cut into chunks makes those of a
+  /// column shorter, and every round has all of them.
+  int64_t leastRuns(const TilePlan &plan) {
+    if (scatters || plan.isCut())
+      return 0;
+    const int64_t passes = problem.passes(machine);
+    int64_t runs = 0;
+    for (const UnitClass &own : unitClasses(plan, machine)) {
+      const machine::TileStep step = machine::tileStep(
+          machine, own.lanes, plan.images * own.rows, own.cols, plan.cols);
+      int64_t all = 0;
+      for (const ColumnWave &wave : grouping.waves) {
+        int64_t longest = 0;
+        for (int64_t g = 0; g < wave.count; ++g)
+          longest =
+              std::max(longest, sums.cycles(wave.first + g, step, passes));
+        all += longest;
+      }
+      runs = std::max(runs, all);
+    }
+    return plan.rounds(problem, unitsOf(plan)) * runs;
+  }
+
+  /// Plans are tried from whole rows to narrow tiles, and only the first rows
+  /// of a feature map have to be there for the former to start: what is no
+  /// clear gain is none.
+  bool isClear(int64_t cycles) const {
+    return cycles + cycles / kClearPlan < limit;
+  }
+
   void consider(int64_t groups, int64_t images, int64_t rows, int64_t cols) {
     TilePlan plan;
     plan.groups = groups;
@@ -260,7 +290,9 @@ private:
 
   void consider(TilePlan plan) {
     plan.cellBlock = problem.cellBlock;
-    if (slotsOf(plan, 0) < 1 || leastCycles(plan) >= limit)
+    // The second bound is closer but has to follow the coefficients.
+    if (slotsOf(plan, 0) < 1 || !isClear(leastCycles(plan)) ||
+        !isClear(leastRuns(plan)))
       return;
     plan.scatter = scatters;
     if (scatters)
@@ -411,11 +443,7 @@ private:
     PlanCost cost(problem, plan, grouping, sums, scatter, machine);
     if (!keepsSets(plan, cost))
       return;
-    // Plans are tried from whole rows to narrow tiles, and only the first rows
-    // of a feature map have to be there for the former to start: what is no
-    // clear gain is none.
-    if (!cost.simulate(/*alone=*/false, limit) ||
-        cost.cycles() + cost.cycles() / kClearPlan >= limit)
+    if (!cost.simulate(/*alone=*/false, limit) || !isClear(cost.cycles()))
       return;
     keep(plan, cost.cycles());
   }

@@ -162,8 +162,11 @@ Evaluator::measure(const numerics::FormatTable &formats,
   now.stopAfter = Phase::Emit;
   if (wanted != Wanted::Engines)
     now.sparse.mode = "off";
-  if (wanted == Wanted::Outputs)
+  if (wanted == Wanted::Outputs) {
+    // Programs that are compared have the same bits as well.
     now.schedule = "off";
+    now.comparedWork = 0;
+  }
   auto compiled = compile(now, own);
   if (!compiled)
     return compiled.takeError();

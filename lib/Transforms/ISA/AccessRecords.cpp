@@ -10,32 +10,53 @@
 
 namespace ashlar::isadialect {
 
-/// The units of a memory of maps are cut into so many buckets of equal size,
-/// and boxes that join records never leave their bucket: thousands of
-/// prefetched weights in one place must not blur what the drains of a layer
-/// write in another.
-static constexpr int64_t kBuckets = 64;
+/// A memory of maps is cut into so many buckets of equal size, the registers of
+/// scale exponents into as many as there are, and boxes that join records never
+/// leave their bucket: thousands of prefetched weights in one place must not
+/// blur what the drains of a layer write in another, and neither must the
+/// drains that merge into one register.
+static constexpr int64_t kBuckets = 64, kRegisterBuckets = 1024;
 /// Bits of a mask of units.
 static constexpr int64_t kBits = 64;
 
-static bool isCut(size_t space) {
-  return space == static_cast<size_t>(isa::Space::Sb) ||
-         space == static_cast<size_t>(isa::Space::Xm);
+namespace {
+/// How a memory is cut.
+struct Cut {
+  int64_t buckets = 1;
+  int64_t units = 0; ///< Of a bucket; 0: of a memory that is not cut.
+};
+} // namespace
+
+static Cut cutOf(isa::Space space, const machine::Description &machine) {
+  auto inEqualParts = [](uint64_t units, int64_t most) {
+    const int64_t each =
+        std::max<int64_t>(llvm::divideCeil(int64_t(units), most), 1);
+    return Cut{most, each};
+  };
+  switch (space) {
+  case isa::Space::Sb:
+  case isa::Space::Xm:
+    return inEqualParts(machine.sb.bytesPerPartition, kBuckets);
+  case isa::Space::Xr:
+    return inEqualParts(machine.xr.registers, kRegisterBuckets);
+  default:
+    return {};
+  }
 }
 
 AccessRecords::AccessRecords(const machine::Description &machine) {
-  const auto bytes = static_cast<int64_t>(machine.sb.bytesPerPartition);
-  bucketUnits = std::max<int64_t>(llvm::divideCeil(bytes, kBuckets), 1);
   for (size_t space = 0; space < memories.size(); ++space) {
-    std::vector<Bucket> &buckets = memories[space];
-    buckets.resize(isCut(space) ? kBuckets : 1);
+    const Cut cut = cutOf(static_cast<isa::Space>(space), machine);
+    Memory &memory = memories[space];
+    memory.bucketUnits = std::max<int64_t>(cut.units, 1);
+    std::vector<Bucket> &buckets = memory.buckets;
+    buckets.resize(static_cast<size_t>(cut.buckets));
     for (auto [number, bucket] : llvm::enumerate(buckets)) {
-      bucket.begin = static_cast<int64_t>(number) * bucketUnits;
-      bucket.end = bucket.begin + bucketUnits;
+      bucket.begin = static_cast<int64_t>(number) * memory.bucketUnits;
+      bucket.end = bucket.begin + memory.bucketUnits;
       bucket.first = bucket.begin;
       bucket.newest.fill(-1);
-      if (isCut(space))
-        bucket.unitsPerBit = llvm::divideCeil(bucketUnits, kBits);
+      bucket.unitsPerBit = llvm::divideCeil(cut.units, kBits);
     }
     buckets.front().begin = std::numeric_limits<int64_t>::min();
     buckets.back().end = std::numeric_limits<int64_t>::max();
@@ -44,13 +65,14 @@ AccessRecords::AccessRecords(const machine::Description &machine) {
 
 llvm::MutableArrayRef<AccessRecords::Bucket>
 AccessRecords::bucketsOf(const isa::Access &access) {
-  const auto space = static_cast<size_t>(access.space);
-  llvm::MutableArrayRef<Bucket> buckets(memories[space]);
-  if (!isCut(space))
+  Memory &memory = memories[static_cast<size_t>(access.space)];
+  llvm::MutableArrayRef<Bucket> buckets(memory.buckets);
+  if (buckets.size() == 1)
     return buckets;
   auto bucketOf = [&](int64_t unit) {
     return static_cast<size_t>(
-        std::clamp<int64_t>(unit / bucketUnits, 0, kBuckets - 1));
+        std::clamp<int64_t>(unit / memory.bucketUnits, 0,
+                            static_cast<int64_t>(buckets.size()) - 1));
   };
   const size_t first = bucketOf(access.begin), last = bucketOf(access.end - 1);
   return buckets.slice(first, last >= first ? last - first + 1 : 0);

@@ -127,8 +127,11 @@ private:
   };
   Record recordOf(uint32_t pattern, uint64_t units, uint32_t index);
 
-  int64_t bucketUnits = 1;
-  std::array<std::vector<Bucket>, 13> memories; ///< By space.
+  struct Memory {
+    std::vector<Bucket> buckets;
+    int64_t bucketUnits = 1; ///< Of each; the first and the last have no end.
+  };
+  std::array<Memory, 13> memories; ///< By space.
   std::vector<Pattern> patterns;
   std::vector<uint32_t> unused;
 };

@@ -13,40 +13,10 @@ bool fillsBox(const isa::Access &access) {
   return units == static_cast<uint64_t>(access.end - access.begin);
 }
 
-Footprints::Footprints(llvm::ArrayRef<isa::Instruction> instructions,
-                       const machine::Description &machine, bool kept)
-    : instructions(instructions), machine(machine) {
-  if (!kept)
-    return;
-  first.assign(1, 0);
-  for (const isa::Instruction &instruction : instructions) {
-    found.clear();
-    isa::footprints(instruction, machine, found);
-    llvm::append_range(accesses, found);
-    first.push_back(static_cast<uint32_t>(accesses.size()));
-  }
-}
-
-llvm::ArrayRef<isa::Access> Footprints::of(uint32_t index) const {
-  if (!first.empty())
-    return llvm::ArrayRef(accesses).slice(first[index],
-                                          first[index + 1] - first[index]);
-  found.clear();
-  isa::footprints(instructions[index], machine, found);
-  return found;
-}
-
 void AccessFinder::next(const isa::Instruction &instruction,
                         llvm::SmallVectorImpl<isa::Access> &accesses) {
-  llvm::SmallVector<isa::Access, 8> footprint;
-  isa::footprints(instruction, machine, footprint);
-  next(instruction, footprint, accesses);
-}
-
-void AccessFinder::next(const isa::Instruction &instruction,
-                        llvm::ArrayRef<isa::Access> footprint,
-                        llvm::SmallVectorImpl<isa::Access> &accesses) {
-  llvm::append_range(accesses, footprint);
+  accesses.clear();
+  isa::footprints(instruction, machine, accesses);
   auto forgetMap = [&] {
     llvm::erase_if(accesses, [](const isa::Access &access) {
       return access.space == isa::Space::Sb || access.space == isa::Space::Xm;

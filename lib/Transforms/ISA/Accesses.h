@@ -9,32 +9,12 @@
 
 #include "ashlar/Isa/Footprint.h"
 #include "ashlar/Isa/Tiles.h"
-#include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/SmallVector.h"
 
 #include <array>
 #include <optional>
-#include <vector>
 
 namespace ashlar::isadialect {
-
-/// The footprints of the instructions of a program, which must outlive this.
-class Footprints {
-public:
-  /// \p kept: all are found at once and held, about 600 bytes for each
-  /// instruction; otherwise each is found when it is asked for.
-  Footprints(llvm::ArrayRef<isa::Instruction> instructions,
-             const machine::Description &machine, bool kept);
-  /// Valid until the next call.
-  llvm::ArrayRef<isa::Access> of(uint32_t index) const;
-
-private:
-  llvm::ArrayRef<isa::Instruction> instructions;
-  const machine::Description &machine;
-  std::vector<isa::Access> accesses;
-  std::vector<uint32_t> first; ///< Empty if none are kept.
-  mutable llvm::SmallVector<isa::Access, 16> found;
-};
 
 /// Follows a program instruction by instruction. Loads and drains of the sparse
 /// cluster touch what their tiles need alone: loads of one round go while the
@@ -44,10 +24,7 @@ public:
   explicit AccessFinder(const machine::Description &machine)
       : machine(machine) {}
 
-  /// Appends the accesses of the next instruction.
-  void next(const isa::Instruction &instruction,
-            llvm::ArrayRef<isa::Access> footprint,
-            llvm::SmallVectorImpl<isa::Access> &accesses);
+  /// The accesses of the next instruction.
   void next(const isa::Instruction &instruction,
             llvm::SmallVectorImpl<isa::Access> &accesses);
 

@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <array>
+#include <numeric>
 
 namespace ashlar::isadialect {
 namespace {
@@ -27,9 +28,8 @@ static_assert(kFreeLane >= emulator::numQueues && kFreeLane <= 16);
 class Finder {
 public:
   Finder(llvm::ArrayRef<isa::Instruction> instructions,
-         const Footprints &footprints, const machine::Description &machine)
-      : instructions(instructions), footprints(footprints),
-        accessFinder(machine), records(machine) {
+         const machine::Description &machine)
+      : instructions(instructions), accessFinder(machine), records(machine) {
     result.steps = static_cast<uint32_t>(instructions.size());
   }
 
@@ -49,7 +49,6 @@ private:
   void depend(uint32_t later, uint32_t earlier, bool result);
 
   llvm::ArrayRef<isa::Instruction> instructions;
-  const Footprints &footprints;
   AccessFinder accessFinder;
   AccessRecords records;
   /// What the accesses of the instruction touch of each of their buckets.
@@ -185,7 +184,7 @@ void Finder::visit(uint32_t index) {
   const isa::Instruction &instruction = instructions[index];
   const isa::Queue queue = isa::queueOf(instruction);
   llvm::SmallVector<isa::Access, 8> accesses;
-  accessFinder.next(instruction, footprints.of(index), accesses);
+  accessFinder.next(instruction, accesses);
   const size_t lane =
       emulator::keepsOrder(queue) ? static_cast<size_t>(queue) : kFreeLane;
   latest.fill({});
@@ -219,9 +218,26 @@ std::optional<emulator::Dependences> Finder::run() {
 
 std::optional<emulator::Dependences>
 findDependences(llvm::ArrayRef<isa::Instruction> instructions,
-                const Footprints &footprints,
                 const machine::Description &machine) {
-  return Finder(instructions, footprints, machine).run();
+  return Finder(instructions, machine).run();
+}
+
+std::optional<Predecessors>
+Predecessors::of(const emulator::Dependences &dependences,
+                 size_t instructions) {
+  if (dependences.steps != instructions)
+    return std::nullopt;
+  Predecessors result;
+  result.first.assign(instructions + 1, 0);
+  for (const emulator::Dependences::Pair &pair : dependences.pairs)
+    ++result.first[pair.later + 1];
+  std::partial_sum(result.first.begin(), result.first.end(),
+                   result.first.begin());
+  std::vector<uint32_t> next(result.first.begin(), result.first.end() - 1);
+  result.earlier.resize(dependences.pairs.size());
+  for (const emulator::Dependences::Pair &pair : dependences.pairs)
+    result.earlier[next[pair.later]++] = pair.earlier;
+  return result;
 }
 
 } // namespace ashlar::isadialect

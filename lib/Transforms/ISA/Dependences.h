@@ -12,9 +12,10 @@
 #include "ashlar/Machine/Description.h"
 #include "llvm/ADT/ArrayRef.h"
 
-namespace ashlar::isadialect {
+#include <optional>
+#include <vector>
 
-class Footprints;
+namespace ashlar::isadialect {
 
 /// For every two conflicting accesses a path from the earlier to the later
 /// instruction, within a queue and between queues. Queues that
@@ -22,8 +23,23 @@ class Footprints;
 /// if there are so many that no schedule is worth the time.
 std::optional<emulator::Dependences>
 findDependences(llvm::ArrayRef<isa::Instruction> instructions,
-                const Footprints &footprints,
                 const machine::Description &machine);
+
+/// What each instruction must follow, by instruction.
+class Predecessors {
+public:
+  /// Nothing where steps collect: what is behind one of them is no instruction.
+  static std::optional<Predecessors>
+  of(const emulator::Dependences &dependences, size_t instructions);
+
+  llvm::ArrayRef<uint32_t> of(uint32_t instruction) const {
+    return llvm::ArrayRef(earlier).slice(
+        first[instruction], first[instruction + 1] - first[instruction]);
+  }
+
+private:
+  std::vector<uint32_t> first, earlier;
+};
 
 } // namespace ashlar::isadialect
 

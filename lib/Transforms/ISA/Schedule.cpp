@@ -2,7 +2,6 @@
 //
 // Tries schedules of a program and keeps the fastest.
 
-#include "Accesses.h"
 #include "Dependences.h"
 #include "Instructions.h"
 #include "Reorder.h"
@@ -62,8 +61,7 @@ class Timed {
 public:
   /// Nothing where there is nothing to choose.
   static std::unique_ptr<Timed> of(container::Program program,
-                                   std::vector<isa::Instruction> instructions,
-                                   bool manyOrders);
+                                   std::vector<isa::Instruction> instructions);
 
   /// Predicted cycles in the order of \p order; null: as it stands.
   std::optional<uint64_t> cycles(const emulator::ProgramOrder *order) const;
@@ -74,9 +72,8 @@ public:
 
 private:
   Timed(const container::Program &program,
-        std::vector<isa::Instruction> instructions, bool manyOrders)
-      : machine(program.machine), instructions(std::move(instructions)),
-        footprints(this->instructions, machine, manyOrders) {
+        std::vector<isa::Instruction> instructions)
+      : machine(program.machine), instructions(std::move(instructions)) {
     for (const container::TensorPlacement &tensor : program.dumps)
       complete.push_back(static_cast<uint32_t>(tensor.afterInstruction));
   }
@@ -87,9 +84,13 @@ private:
   inFlight(llvm::ArrayRef<isa::Instruction> code,
            llvm::ArrayRef<uint32_t> places, size_t count) const;
 
+  SemaphorePlan semaphoresOf(llvm::ArrayRef<isa::Instruction> code,
+                             llvm::ArrayRef<uint32_t> order) const;
+
   machine::Description machine;
   std::vector<isa::Instruction> instructions;
-  Footprints footprints;
+  /// Nothing where steps collect dependences.
+  std::optional<Predecessors> predecessors;
   std::vector<uint32_t> complete; ///< Per tensor, TensorPlacement.
   size_t pairs = 0;               ///< Dependences.
   /// Those of results between instructions of one queue, or that may be.
@@ -125,15 +126,13 @@ static bool mayShareQueue(const isa::Instruction &a,
 }
 
 std::unique_ptr<Timed> Timed::of(container::Program program,
-                                 std::vector<isa::Instruction> instructions,
-                                 bool manyOrders) {
-  std::unique_ptr<Timed> timed(
-      new Timed(program, std::move(instructions), manyOrders));
-  auto dependences =
-      findDependences(timed->instructions, timed->footprints, timed->machine);
+                                 std::vector<isa::Instruction> instructions) {
+  std::unique_ptr<Timed> timed(new Timed(program, std::move(instructions)));
+  auto dependences = findDependences(timed->instructions, timed->machine);
   if (!dependences)
     return nullptr;
   timed->pairs = dependences->pairs.size();
+  timed->predecessors = Predecessors::of(*dependences, timed->size());
   llvm::copy_if(dependences->pairs, std::back_inserter(timed->readers),
                 [&](const emulator::Dependences::Pair &pair) {
                   return pair.result && pair.earlier < timed->size() &&
@@ -162,6 +161,14 @@ Timed::inFlight(llvm::ArrayRef<isa::Instruction> code,
   return latest;
 }
 
+/// The semaphores of an order. Where steps collect dependences, they are found
+/// by accesses again.
+SemaphorePlan Timed::semaphoresOf(llvm::ArrayRef<isa::Instruction> code,
+                                  llvm::ArrayRef<uint32_t> order) const {
+  return predecessors ? planSemaphores(code, order, *predecessors)
+                      : planSemaphores(code, order, machine);
+}
+
 /// The program with semaphores, of which \p code has the instructions on their
 /// queues. \p complete tells for every tensor the place
 /// in \p order after which it is copied out.
@@ -169,7 +176,7 @@ emulator::OrderTrials::Trial
 Timed::trialOf(llvm::ArrayRef<isa::Instruction> code,
                llvm::ArrayRef<uint32_t> order,
                llvm::ArrayRef<uint32_t> complete) const {
-  const SemaphorePlan plan = planSemaphores(code, footprints, order, machine);
+  const SemaphorePlan plan = semaphoresOf(code, order);
   emulator::OrderTrials::Trial trial;
   trial.semaphores = plan.semaphores;
   std::vector<uint32_t> places(order.size()); ///< By old index.
@@ -239,10 +246,8 @@ LogicalResult Schedule::schedule(ProgramOp program) {
                kListInstructions / std::max<size_t>(instructions.size(), 1));
   if (rules == 0)
     return success();
-  // Of one schedule, footprints are not worth the memory that keeps them.
   const std::unique_ptr<Timed> found =
-      Timed::of(std::move(*assembled), std::move(instructions),
-                rules > 1 || mode == "search");
+      Timed::of(std::move(*assembled), std::move(instructions));
   if (!found)
     return success();
   const Timed &timed = *found;

@@ -7,12 +7,12 @@
 #include "Synchroniser.h"
 
 #include "AccessRecords.h"
+#include "Dependences.h"
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/STLExtras.h"
 
 #include <algorithm>
 #include <array>
-#include <optional>
 
 namespace ashlar::isadialect {
 namespace {
@@ -34,24 +34,56 @@ struct Edge {
   int64_t producer;
 };
 
-class Synchroniser {
+int queueNumber(const isa::Instruction &instruction) {
+  return static_cast<int>(isa::queueOf(instruction));
+}
+
+/// The component of the clocks that an instruction advances.
+int clockOf(const isa::Instruction &instruction) {
+  return std::holds_alternative<isa::PeSwap>(instruction)
+             ? swapClock
+             : queueNumber(instruction);
+}
+
+/// What each queue knows of the others, and the semaphores by which it learns
+/// that. Instructions are numbered as they come.
+class QueueClocks {
 public:
-  Synchroniser(size_t count, const machine::Description &machine)
-      : accessFinder(machine), records(machine), clocks(count) {
+  explicit QueueClocks(size_t count) : clocks(count) {
     plan.waits.resize(count);
     plan.signals.resize(count);
     for (Clock &clock : known)
       clock.fill(-1);
   }
 
-  /// The next instruction and its footprint, nothing where it is to be found.
-  void visit(const isa::Instruction &instruction,
-             std::optional<llvm::ArrayRef<isa::Access>> footprint);
-  SemaphorePlan take();
+  const Clock &of(int queue) const { return known[queue]; }
+
+  /// The instruction \p index of \p queue follows \p latest of each component,
+  /// -1: nothing.
+  void issue(int queue, int64_t index, const Clock &latest);
+
+  SemaphorePlan take() {
+    plan.semaphores = semaphores.size();
+    return std::move(plan);
+  }
+
+private:
+  std::array<Clock, queueCount> known;
+  std::vector<Clock> clocks; ///< knowledge of the queue when it was issued
+  llvm::DenseMap<std::pair<int, int>, uint32_t> semaphores;
+  SemaphorePlan plan;
+};
+
+class Synchroniser {
+public:
+  Synchroniser(size_t count, const machine::Description &machine)
+      : accessFinder(machine), records(machine), clocks(count) {}
+
+  void visit(const isa::Instruction &instruction);
+  SemaphorePlan take() { return clocks.take(); }
 
 private:
   void collect(const isa::Access &access, int queue, int clock, Clock &latest);
-  void require(int queue, llvm::SmallVectorImpl<Edge> &edges, int64_t index);
   void remember(int clock, int64_t index, llvm::ArrayRef<isa::Access> accesses);
   void forgetHeld(const isa::Access &access, int clock,
                   AccessRecords::Bucket &bucket);
@@ -62,33 +94,19 @@ private:
   AccessRecords records; ///< A lane for each component of the clocks.
   /// What the accesses of the instruction touch of each of their buckets.
   llvm::SmallVector<uint64_t, 64> masks;
-  std::array<Clock, queueCount> known;
-  std::vector<Clock> clocks; ///< knowledge of the queue when it was issued
-  llvm::DenseMap<std::pair<int, int>, uint32_t> semaphores;
-  SemaphorePlan plan;
+  QueueClocks clocks;
 };
 
-void Synchroniser::visit(const isa::Instruction &instruction,
-                         std::optional<llvm::ArrayRef<isa::Access>> footprint) {
-  int queue = static_cast<int>(isa::queueOf(instruction));
-  int clock =
-      std::holds_alternative<isa::PeSwap>(instruction) ? swapClock : queue;
+void Synchroniser::visit(const isa::Instruction &instruction) {
+  const int queue = queueNumber(instruction), clock = clockOf(instruction);
   llvm::SmallVector<isa::Access, 8> accesses;
-  if (footprint)
-    accessFinder.next(instruction, *footprint, accesses);
-  else
-    accessFinder.next(instruction, accesses);
+  accessFinder.next(instruction, accesses);
   Clock latest;
   latest.fill(-1);
   masks.clear();
   for (const isa::Access &access : accesses)
     collect(access, queue, clock, latest);
-  llvm::SmallVector<Edge, 8> edges;
-  for (int c = 0; c < clockCount; ++c)
-    if (latest[c] >= 0)
-      edges.push_back({c, latest[c]});
-  require(queue, edges, index);
-  clocks[index] = known[queue];
+  clocks.issue(queue, index, latest);
   remember(clock, index, accesses);
   ++index;
 }
@@ -102,7 +120,7 @@ void Synchroniser::collect(const isa::Access &access, int queue, int clock,
     const AccessRecords::Query query = records.queryOf(access, bucket);
     masks.push_back(query.units);
     for (int c = 0; c < clockCount; ++c) {
-      const int64_t settled = std::max(latest[c], known[queue][c]);
+      const int64_t settled = std::max(latest[c], clocks.of(queue)[c]);
       if (bucket.newest[c] <= settled)
         continue;
       if (c == clock || (clock == swapClock && c == pe) ||
@@ -121,15 +139,18 @@ void Synchroniser::collect(const isa::Access &access, int queue, int clock,
   }
 }
 
-/// Adds waits for `edges`, latest producer first: what it knew need not be
-/// waited for again.
-void Synchroniser::require(int queue, llvm::SmallVectorImpl<Edge> &edges,
-                           int64_t index) {
+/// Waits for the latest producer first: what it knew need not be waited for
+/// again.
+void QueueClocks::issue(int queue, int64_t index, const Clock &latest) {
+  llvm::SmallVector<Edge, 8> edges;
+  for (int c = 0; c < clockCount; ++c)
+    if (latest[c] >= 0)
+      edges.push_back({c, latest[c]});
   llvm::sort(edges, [](const Edge &a, const Edge &b) {
     return a.producer > b.producer;
   });
+  Clock &own = known[queue];
   for (const Edge &edge : edges) {
-    Clock &own = known[queue];
     if (own[edge.clock] >= edge.producer)
       continue;
     auto [entry, inserted] = semaphores.insert(
@@ -144,6 +165,7 @@ void Synchroniser::require(int queue, llvm::SmallVectorImpl<Edge> &edges,
     if (edge.clock == static_cast<int>(isa::Queue::Pe))
       own[swapClock] = std::max(own[swapClock], edge.producer);
   }
+  clocks[index] = own;
 }
 
 /// Later accesses stand for earlier ones that they cover: a write is ordered
@@ -167,7 +189,7 @@ void Synchroniser::mergeOldest(AccessRecords::Bucket &bucket) {
     llvm::SmallVector<std::pair<uint32_t, isa::Access>, 4> merged;
     for (const AccessRecords::Record &old :
          llvm::ArrayRef(lane).take_front(count)) {
-      auto same = llvm::find_if(merged, [&](const auto &box) {
+      auto *same = llvm::find_if(merged, [&](const auto &box) {
         return box.second.write == old.write && box.second.merge == old.merge;
       });
       if (same == merged.end()) {
@@ -206,29 +228,45 @@ void Synchroniser::remember(int clock, int64_t index,
   }
 }
 
-SemaphorePlan Synchroniser::take() {
-  plan.semaphores = semaphores.size();
-  return std::move(plan);
-}
-
 } // namespace
 
 SemaphorePlan planSemaphores(llvm::ArrayRef<isa::Instruction> instructions,
                              const machine::Description &machine) {
   Synchroniser synchroniser(instructions.size(), machine);
   for (const isa::Instruction &instruction : instructions)
-    synchroniser.visit(instruction, std::nullopt);
+    synchroniser.visit(instruction);
   return synchroniser.take();
 }
 
 SemaphorePlan planSemaphores(llvm::ArrayRef<isa::Instruction> instructions,
-                             const Footprints &footprints,
                              llvm::ArrayRef<uint32_t> order,
                              const machine::Description &machine) {
   Synchroniser synchroniser(order.size(), machine);
   for (uint32_t index : order)
-    synchroniser.visit(instructions[index], footprints.of(index));
+    synchroniser.visit(instructions[index]);
   return synchroniser.take();
+}
+
+SemaphorePlan planSemaphores(llvm::ArrayRef<isa::Instruction> instructions,
+                             llvm::ArrayRef<uint32_t> order,
+                             const Predecessors &predecessors) {
+  QueueClocks clocks(order.size());
+  std::vector<int64_t> places(order.size()); ///< By instruction.
+  for (auto [place, index] : llvm::enumerate(order)) {
+    const int queue = queueNumber(instructions[index]);
+    Clock latest;
+    latest.fill(-1);
+    for (uint32_t earlier : predecessors.of(index)) {
+      // A queue does one thing after the other.
+      if (queueNumber(instructions[earlier]) == queue)
+        continue;
+      int64_t &own = latest[clockOf(instructions[earlier])];
+      own = std::max(own, places[earlier]);
+    }
+    places[index] = static_cast<int64_t>(place);
+    clocks.issue(queue, places[index], latest);
+  }
+  return clocks.take();
 }
 
 } // namespace ashlar::isadialect

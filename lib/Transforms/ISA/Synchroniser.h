@@ -28,14 +28,20 @@ struct SemaphorePlan {
 SemaphorePlan planSemaphores(llvm::ArrayRef<isa::Instruction> instructions,
                              const machine::Description &machine);
 
-class Footprints;
-
 /// The same of instructions that come in the order \p order, with numbers of
-/// \p instructions and \p footprints.
+/// \p instructions.
 SemaphorePlan planSemaphores(llvm::ArrayRef<isa::Instruction> instructions,
-                             const Footprints &footprints,
                              llvm::ArrayRef<uint32_t> order,
                              const machine::Description &machine);
+
+class Predecessors;
+
+/// The same by what each instruction must follow, of an order that keeps it:
+/// accesses are not looked at again. The plans are equal unless a program is so
+/// long that accesses are joined in boxes.
+SemaphorePlan planSemaphores(llvm::ArrayRef<isa::Instruction> instructions,
+                             llvm::ArrayRef<uint32_t> order,
+                             const Predecessors &predecessors);
 
 } // namespace ashlar::isadialect
 

@@ -7,7 +7,12 @@
 #include "TestSupport.h"
 #include "ashlar/Emulator/Emulator.h"
 #include "lib/Conversion/NPUToISA/ProgramBuilder.h"
+#include "lib/Transforms/ISA/Dependences.h"
+#include "llvm/ADT/STLExtras.h"
 #include "gtest/gtest.h"
+
+#include <numeric>
+#include <set>
 
 using namespace ashlar;
 using namespace ashlar::codegen;
@@ -181,6 +186,35 @@ private:
   std::vector<Entry> entries;
 };
 
+/// A random order that keeps dependences and, where a schedule does, queues.
+std::vector<uint32_t>
+drawOrder(const std::vector<isa::Instruction> &instructions,
+          const isadialect::Predecessors &predecessors, uint64_t seed) {
+  std::vector<uint32_t> left(instructions.size()), order;
+  std::iota(left.begin(), left.end(), 0);
+  std::vector<bool> done(instructions.size());
+  Random random(seed);
+  while (!left.empty()) {
+    // Among the first few that nothing holds up.
+    std::vector<size_t> ready;
+    std::set<Queue> waiting;
+    for (size_t i = 0; i < left.size() && ready.size() < 4; ++i) {
+      const Queue queue = isa::queueOf(instructions[left[i]]);
+      const bool isFirst = !waiting.count(queue);
+      if ((isFirst || !emulator::keepsOrder(queue)) &&
+          llvm::all_of(predecessors.of(left[i]),
+                       [&](uint32_t earlier) { return done[earlier]; }))
+        ready.push_back(i);
+      waiting.insert(queue);
+    }
+    const size_t next = ready[random.between(0, ready.size() - 1)];
+    done[left[next]] = true;
+    order.push_back(left[next]);
+    left.erase(left.begin() + static_cast<std::ptrdiff_t>(next));
+  }
+  return order;
+}
+
 class SyncTest : public ::testing::Test {
 protected:
   SyncTest() : machine(smallMachine(partitionBytes)) {}
@@ -236,6 +270,38 @@ TEST_F(SyncTest, LongProgramsAreRaceFree) {
   SynchronisedProgram program =
       insertSemaphores(RandomProgram(7).make(6000), machine);
   EXPECT_EQ(verify(program.entries, program.semaphores), "");
+}
+
+TEST_F(SyncTest, DependencesGiveThePlansOfAccesses) {
+  for (uint64_t seed = 0; seed < 60; ++seed) {
+    std::vector<isa::Instruction> instructions;
+    for (const Entry &entry : RandomProgram(seed).make(200))
+      instructions.push_back(entry.instruction);
+    auto dependences = isadialect::findDependences(instructions, machine);
+    ASSERT_TRUE(dependences);
+    auto predecessors =
+        isadialect::Predecessors::of(*dependences, instructions.size());
+    ASSERT_TRUE(predecessors);
+    const std::vector<uint32_t> order =
+        drawOrder(instructions, *predecessors, seed);
+    const auto byAccesses =
+        isadialect::planSemaphores(instructions, order, machine);
+    const auto byDependences =
+        isadialect::planSemaphores(instructions, order, *predecessors);
+    ASSERT_EQ(byAccesses.semaphores, byDependences.semaphores)
+        << "seed " << seed;
+    ASSERT_EQ(byAccesses.waits, byDependences.waits) << "seed " << seed;
+    ASSERT_EQ(byAccesses.signals, byDependences.signals) << "seed " << seed;
+  }
+}
+
+TEST_F(SyncTest, DependencesOfLongProgramsAreCollected) {
+  const std::vector<isa::Instruction> instructions(
+      2100, copy(Queue::Dma0, 0, 1000, 8).instruction);
+  auto dependences = isadialect::findDependences(instructions, machine);
+  ASSERT_TRUE(dependences);
+  ASSERT_GT(dependences->steps, instructions.size());
+  EXPECT_FALSE(isadialect::Predecessors::of(*dependences, instructions.size()));
 }
 
 TEST_F(SyncTest, ProgramOrderAndIndicesStay) {
