@@ -485,10 +485,16 @@ llvm::Expected<Program> read(llvm::StringRef path) {
 
 llvm::Expected<std::vector<Program>> readAll(llvm::StringRef path,
                                              unsigned threads) {
-  auto buffer = support::readFile(path, threads);
-  if (!buffer)
-    return buffer.takeError();
-  return parseAll(std::move(*buffer), path, threads);
+  std::optional<support::FileState> state;
+  auto read = support::readFile(path, threads, &state);
+  if (!read)
+    return read.takeError();
+  const std::shared_ptr<llvm::MemoryBuffer> buffer = std::move(*read);
+  auto programs = parseAll(buffer, path, threads);
+  if (programs && state)
+    for (Program &program : *programs)
+      program.source = SourceFile{support::contents(*buffer), *state};
+  return programs;
 }
 
 } // namespace ashlar::container

@@ -9,6 +9,7 @@
 #include "Prove/Cluster/KnownStreams.h"
 #include "Prove/LastReads.h"
 #include "Prove/SettledCopies.h"
+#include "State/FirstContents.h"
 #include "Step.h"
 #include "Time/AccountThread.h"
 #include "Time/DramServer.h"
@@ -20,8 +21,6 @@
 #include <cstring>
 #include <fmt/format.h>
 #include <optional>
-#include <system_error>
-#include <thread>
 #include <utility>
 
 using namespace ashlar;
@@ -118,48 +117,6 @@ static llvm::Error prepare(LoadedProgram::Impl &impl, const Options &options) {
   return llvm::Error::success();
 }
 
-namespace {
-/// Puts the constants into DRAM, on a thread of its own if the run may have one
-/// and they are worth it: no proof looks there. That thread then takes the
-/// pages that a run will touch, which it does for small programs too.
-class ConstantsCopy {
-public:
-  static void copy(LoadedProgram::Impl &impl) {
-    for (const container::Segment &segment : impl.program.constants)
-      llvm::copy(segment.bytes, impl.engine.memory.dram(segment.dramOffset));
-  }
-
-  ConstantsCopy(LoadedProgram::Impl &impl, const Options &options) {
-    constexpr uint64_t worthwhile = 1 << 20; // bytes
-    uint64_t bytes = 0;
-    for (const container::Segment &segment : impl.program.constants)
-      bytes += segment.bytes.size();
-    try {
-      if (options.threads > 1 && (bytes >= worthwhile || options.functional)) {
-        thread = std::thread([&impl, functional = options.functional] {
-          copy(impl);
-          if (functional)
-            impl.engine.memory.populateOnChip();
-        });
-        return;
-      }
-    } catch (const std::system_error &) {
-      // No thread: then here.
-    }
-    copy(impl);
-  }
-  ~ConstantsCopy() {
-    if (thread.joinable())
-      thread.join();
-  }
-  ConstantsCopy(const ConstantsCopy &) = delete;
-  ConstantsCopy &operator=(const ConstantsCopy &) = delete;
-
-private:
-  std::thread thread;
-};
-} // namespace
-
 /// Proves the program, or finds that this has been done before. Only a whole
 /// proof is kept.
 static std::optional<Fault> proveOrRestore(LoadedProgram::Impl &impl,
@@ -190,17 +147,24 @@ llvm::Expected<LoadedProgram> emulator::load(container::Program program,
   impl->proofs = std::make_unique<ProofCache>(
       impl->program, isa::countInstructions(impl->program.code),
       wholeProof ? llvm::StringRef(options.proofFolder) : "", options.threads);
+  // A program whose time alone is asked for reads no memory. If DRAM cannot be
+  // had, prepare() says so after the code has been looked at.
+  Memory &memory = impl->engine.memory;
+  std::optional<FirstContents> contents;
+  if (options.functional &&
+      memory.allocateDram(impl->program.dramBytes, options.maxMemory))
+    contents.emplace(impl->program, memory, options.threads);
   std::optional<Fault> found = decodeProgram(*impl);
   // Memory limits come first: the verifier allocates in proportion to them.
   if (!found) {
     if (llvm::Error error = prepare(*impl, options))
       return error;
-    std::optional<ConstantsCopy> copy;
-    // A program whose time alone is asked for reads no memory.
-    impl->hasConstants = options.functional;
-    if (options.functional)
-      copy.emplace(*impl, options);
+    if (contents)
+      contents->allocated();
     found = proveOrRestore(*impl, options);
+    if (contents)
+      contents->finish();
+    impl->hasConstants = contents.has_value();
   }
   if (found) {
     if (fault)
@@ -233,7 +197,9 @@ llvm::Expected<LoadedProgram> emulator::replicate(const LoadedProgram &program,
   if (llvm::Error error = prepare(*impl, options))
     return error;
   impl->hasConstants = true;
-  const ConstantsCopy copy(*impl, options);
+  FirstContents contents(impl->program, impl->engine.memory, options.threads);
+  contents.allocated();
+  contents.finish();
   return LoadedProgram(std::move(impl));
 }
 
@@ -534,7 +500,7 @@ emulator::run(LoadedProgram &program,
     if (llvm::Error error = selectKernels(impl, options))
       return error;
     if (!std::exchange(impl.hasConstants, true))
-      ConstantsCopy::copy(impl);
+      copyConstants(impl.program, impl.engine.memory);
   }
   ListRun *const lists =
       options.functional ? prepareThreads(impl, options) : nullptr;

@@ -16,6 +16,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <climits>
+#include <ctime>
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <system_error>
@@ -49,35 +50,73 @@ int readPart(int descriptor, llvm::MutableArrayRef<char> to, uint64_t offset) {
   return 0;
 }
 
-/// A large file in two halves side by side: most of the time goes into copies
-/// and new pages. Null if that is not possible.
-std::unique_ptr<llvm::MemoryBuffer> readHalves(llvm::StringRef path,
-                                               uint64_t size) {
-  auto buffer = llvm::WritableMemoryBuffer::getNewUninitMemBuffer(size, path);
-  const int descriptor = ::open(path.str().c_str(), O_RDONLY | O_CLOEXEC);
-  if (!buffer || descriptor < 0) {
-    if (descriptor >= 0)
-      ::close(descriptor);
-    return nullptr;
-  }
-  const llvm::MutableArrayRef<char> all(buffer->getBufferStart(), size);
-  const uint64_t half = llvm::alignDown(size / 2, largePageBytes);
+/// None if it is no regular file.
+std::optional<FileState> stateOf(int descriptor) {
+  struct stat status;
+  struct timespec now;
+  if (::fstat(descriptor, &status) != 0 || !S_ISREG(status.st_mode) ||
+      ::clock_gettime(CLOCK_REALTIME, &now) != 0)
+    return std::nullopt;
+  constexpr int64_t second = 1'000'000'000;
+  FileState state;
+  state.device = status.st_dev;
+  state.number = status.st_ino;
+  state.bytes = static_cast<uint64_t>(status.st_size);
+  state.modified = status.st_mtim.tv_sec * second + status.st_mtim.tv_nsec;
+  state.changed = status.st_ctim.tv_sec * second + status.st_ctim.tv_nsec;
+  state.read = now.tv_sec * second + now.tv_nsec;
+  state.isOwn = status.st_uid == ::geteuid() &&
+                (status.st_mode & (S_IWGRP | S_IWOTH)) == 0;
+  return state;
+}
+
+/// In two halves side by side: most of the time goes into copies and new pages.
+/// The errno.
+int readHalves(int descriptor, llvm::MutableArrayRef<char> to) {
+  const uint64_t half = llvm::alignDown(to.size() / 2, largePageBytes);
   int other = 0, own = 0;
   try {
     std::thread thread(
-        [&] { other = readPart(descriptor, all.drop_front(half), half); });
-    own = readPart(descriptor, all.take_front(half), 0);
+        [&] { other = readPart(descriptor, to.drop_front(half), half); });
+    own = readPart(descriptor, to.take_front(half), 0);
     thread.join();
   } catch (const std::system_error &) {
-    own = readPart(descriptor, all, 0); // No thread: then here.
+    own = readPart(descriptor, to, 0); // No thread: then here.
   }
+  return own != 0 ? own : other;
+}
+
+/// A regular file by one descriptor. Null if that is not possible.
+std::unique_ptr<llvm::MemoryBuffer>
+readRegular(llvm::StringRef path, bool inHalves,
+            std::optional<FileState> *state) {
+  const int descriptor = ::open(path.str().c_str(), O_RDONLY | O_CLOEXEC);
+  if (descriptor < 0)
+    return nullptr;
+  const std::optional<FileState> before = stateOf(descriptor);
+  std::unique_ptr<llvm::WritableMemoryBuffer> buffer;
+  if (before)
+    buffer =
+        llvm::WritableMemoryBuffer::getNewUninitMemBuffer(before->bytes, path);
+  int failure = 0;
+  if (buffer)
+    failure = inHalves ? readHalves(descriptor, buffer->getBuffer())
+                       : readPart(descriptor, buffer->getBuffer(), 0);
+  const std::optional<FileState> after = stateOf(descriptor);
   ::close(descriptor);
-  return own == 0 && other == 0 ? std::move(buffer) : nullptr;
+  if (!buffer || failure != 0)
+    return nullptr;
+  if (state && after && before->isSame(*after))
+    *state = before;
+  return buffer;
 }
 } // namespace
 
 llvm::Expected<std::unique_ptr<llvm::MemoryBuffer>>
-support::readFile(llvm::StringRef path, unsigned threads) {
+support::readFile(llvm::StringRef path, unsigned threads,
+                  std::optional<FileState> *state) {
+  if (state)
+    state->reset();
   llvm::sys::fs::file_status status;
   if (std::error_code code = llvm::sys::fs::status(path, status))
     return makeError(ErrorClass::Malformed, "cannot read '{}': {}", path.str(),
@@ -93,9 +132,10 @@ support::readFile(llvm::StringRef path, unsigned threads) {
                      "cannot read '{}': it is a device, expected a file",
                      path.str());
   constexpr uint64_t large = uint64_t(8) << 20; // bytes
-  if (threads > 1 && status.getSize() >= large &&
+  const bool inHalves = threads > 1 && status.getSize() >= large;
+  if ((inHalves || state) &&
       status.type() == llvm::sys::fs::file_type::regular_file)
-    if (auto buffer = readHalves(path, status.getSize()))
+    if (auto buffer = readRegular(path, inHalves, state))
       return buffer;
   // Copied rather than mapped: a file that another process truncates while we
   // read it must not become a bus error. Without the terminator LLVM maps

@@ -10,12 +10,14 @@
 
 #include "ashlar/Machine/Description.h"
 #include "ashlar/Support/ElementType.h"
+#include "ashlar/Support/FileIO.h"
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/StringRef.h"
 #include "llvm/Support/Error.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -164,6 +166,12 @@ struct AccumulatorProof {
   uint32_t boundBits = 0; ///< |acc| < 2^boundBits.
 };
 
+/// The file that a program was read from, and where its bytes are.
+struct SourceFile {
+  llvm::ArrayRef<uint8_t> bytes; ///< Belong to Program::storage.
+  support::FileState state;
+};
+
 /// A compiled model. `code` and the segments may refer to `storage`, which
 /// keeps a mapped file or the writer's buffers alive: copies share it.
 struct Program {
@@ -184,6 +192,8 @@ struct Program {
   std::vector<TensorPlacement> dumps;
   uint32_t semaphores = 0; ///< Semaphores used: 0 .. semaphores - 1.
   std::vector<AccumulatorProof> proofs;
+  /// Where the segments come from, if the file was the same all the time.
+  std::optional<SourceFile> source;
   /// Owners of the memory that segments refer to.
   std::vector<std::shared_ptr<const void>> storage;
 

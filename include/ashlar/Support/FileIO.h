@@ -12,16 +12,42 @@
 #include "llvm/Support/MemoryBuffer.h"
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 namespace ashlar::support {
 
+/// Which file somebody has read, and its state from before the first byte to
+/// after the last one. A file in the same state has the same bytes if
+/// isReliable(): whoever writes to a file changes `changed`, which nobody can
+/// set without the system's clock
+/// (docs/decisions/machine/2026-11-23-kept-proofs.md).
+struct FileState {
+  uint64_t device = 0, number = 0, bytes = 0;
+  int64_t modified = 0, changed = 0; ///< Nanoseconds since 1970.
+  int64_t read = 0;                  ///< When the first byte was.
+  bool isOwn = false; ///< Nobody but the effective user may write to it.
+
+  /// Whether a write after the read must have another time.
+  bool isReliable() const {
+    constexpr int64_t coarsest = 2'000'000'000; // clocks of file systems
+    return isOwn && changed + coarsest <= read;
+  }
+  bool isSame(const FileState &other) const {
+    return device == other.device && number == other.number &&
+           bytes == other.bytes && modified == other.modified &&
+           changed == other.changed && isOwn == other.isOwn;
+  }
+};
+
 /// Reads (or maps) a regular file. Errors are Malformed and name the path: a
 /// missing file, a directory, a failed read. Two threads read halves of a large
-/// file, if there may be several.
+/// file, if there may be several. \p state, if given, becomes that of the file;
+/// none if it changed meanwhile, or is no regular file.
 llvm::Expected<std::unique_ptr<llvm::MemoryBuffer>>
-readFile(llvm::StringRef path, unsigned threads = 1);
+readFile(llvm::StringRef path, unsigned threads = 1,
+         std::optional<FileState> *state = nullptr);
 
 /// The bytes of \p buffer.
 inline llvm::ArrayRef<uint8_t> contents(const llvm::MemoryBuffer &buffer) {

@@ -6,13 +6,14 @@
 #include "ashlar/Support/FileIO.h"
 #include "ashlar/Support/ThreadPool.h"
 #include "ashlar/Support/Version.h"
-#include "llvm/ADT/ScopeExit.h"
+#include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/BLAKE3.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/xxhash.h"
 #include <algorithm>
 #include <fmt/format.h>
+#include <functional>
 #include <system_error>
 #if defined(__unix__)
 #include <unistd.h>
@@ -25,8 +26,10 @@ namespace fs = llvm::sys::fs;
 namespace {
 using Hash = llvm::BLAKE3;
 
-constexpr char magic[] = "ashlar proof 2";
+constexpr char magic[] = "ashlar proof 3";
 constexpr size_t digestBytes = 32;
+/// In front of a proof: the digest of the rest, of the program, of its source.
+constexpr size_t headBytes = 3 * digestBytes;
 } // namespace
 
 template <typename T>
@@ -76,9 +79,9 @@ static void addConstants(Hash &hash,
     hash.update(one);
 }
 
-/// All that the container of the program would hold, machine included.
-static bool addProgram(Hash &hash, const container::Program &program,
-                       unsigned threads) {
+/// All that the container of the program would hold but constants, machine
+/// included.
+static bool addTables(Hash &hash, const container::Program &program) {
   container::Program tables = program;
   tables.constants.clear();
   llvm::Expected<std::vector<uint8_t>> bytes = container::serialize(tables);
@@ -88,7 +91,35 @@ static bool addProgram(Hash &hash, const container::Program &program,
   }
   add(hash, uint64_t(bytes->size()));
   hash.update(*bytes);
-  addConstants(hash, program.constants, threads);
+  return true;
+}
+
+/// Adds the state of the program's file and the places of the constants in it.
+/// False if they are elsewhere, or if somebody else may write to the file. It
+/// has to be in the file system of the proofs, \p device: whoever makes up the
+/// states of files there can make up proofs as well.
+static bool addSource(Hash &hash, const container::Program &program,
+                      uint64_t device) {
+  if (!program.source)
+    return false;
+  const support::FileState &state = program.source->state;
+  if (!state.isOwn || state.device != device)
+    return false;
+  hash.update("source");
+  for (const uint64_t number : {state.device, state.number, state.bytes,
+                                static_cast<uint64_t>(state.modified),
+                                static_cast<uint64_t>(state.changed)})
+    add(hash, number);
+  const llvm::ArrayRef<uint8_t> file = program.source->bytes;
+  for (const container::Segment &segment : program.constants) {
+    const std::less_equal<const uint8_t *> isUpTo;
+    if (!isUpTo(file.begin(), segment.bytes.begin()) ||
+        !isUpTo(segment.bytes.end(), file.end()))
+      return false;
+    add(hash, uint64_t(segment.bytes.begin() - file.begin()));
+    add(hash, uint64_t(segment.bytes.size()));
+    add(hash, segment.dramOffset);
+  }
   return true;
 }
 
@@ -104,13 +135,27 @@ static bool isOwn(const fs::file_status &status) {
 #endif
 }
 
-static std::vector<uint8_t> makeKey(const container::Program &program,
-                                    unsigned threads) {
+/// Of all that a proof depends on; none if the tables cannot be told.
+static std::optional<std::array<uint8_t, digestBytes>>
+programDigest(const std::optional<std::array<uint8_t, digestBytes>> &tables,
+              const container::Program &program, unsigned threads) {
+  if (!tables)
+    return std::nullopt;
   Hash hash;
-  if (!addTool(hash) || !addProgram(hash, program, threads))
-    return {};
-  const auto digest = hash.final();
-  return {digest.begin(), digest.end()};
+  hash.update(*tables);
+  addConstants(hash, program.constants, threads);
+  return hash.final();
+}
+
+/// Whether a part of a file is a digest; one of zeros stands for none.
+template <typename Digest>
+static bool holds(llvm::ArrayRef<uint8_t> part,
+                  const std::optional<Digest> &digest) {
+  return digest && llvm::ArrayRef<uint8_t>(*digest) == part;
+}
+
+static std::string damagedNote(const std::string &path) {
+  return fmt::format("'{}' is damaged: the program is proved again", path);
 }
 
 /// The name of a file is cheap to find, so that a program without a kept proof
@@ -131,60 +176,89 @@ ProofCache::ProofCache(const container::Program &program,
     return;
   try {
     // The caller decodes and prepares the program meanwhile: one thread.
-    keyThread = std::thread([this, &program] { key = makeKey(program, 1); });
+    lookThread = std::thread([this, &program] { seen = look(program, 1); });
   } catch (const std::system_error &) {
     // No thread: then in restore().
   }
 }
 
-ProofCache::~ProofCache() { finishKey(); }
+ProofCache::~ProofCache() { finishLook(); }
 
-void ProofCache::finishKey() {
-  if (keyThread.joinable())
-    keyThread.join();
+void ProofCache::finishLook() {
+  if (lookThread.joinable())
+    lookThread.join();
 }
 
-llvm::ArrayRef<uint8_t> ProofCache::keyOf(const container::Program &program) {
-  finishKey();
-  if (!key)
-    key = makeKey(program, threads);
-  return *key;
-}
-
-bool ProofCache::restore(LoadedProgram::Impl &impl) {
-  const llvm::scope_exit finish([&] { finishKey(); });
-  fs::file_status status, place;
-  if (path.empty() || fs::status(path, status) || fs::status(folder, place))
-    return false;
-  if (!fs::is_regular_file(status) || !isOwn(status) || !isOwn(place)) {
-    note = fmt::format("'{}' is ignored: expected a file in a folder that "
-                       "nobody else may write to",
-                       path);
-    path.clear(); // It is not replaced either.
-    return false;
+ProofCache::Look ProofCache::look(const container::Program &program,
+                                  unsigned ownThreads) const {
+  Look result;
+  Hash tables;
+  if (addTool(tables) && addTables(tables, program))
+    result.tables = tables.final();
+  fs::file_status place, status;
+  if (!result.tables || fs::status(folder, place))
+    return result;
+  Hash source;
+  source.update(*result.tables);
+  if (addSource(source, program, place.getUniqueID().getDevice()))
+    result.source = source.final();
+  if (fs::status(path, status))
+    return result;
+  result.isForeign =
+      !fs::is_regular_file(status) || !isOwn(status) || !isOwn(place);
+  if (result.isForeign) {
+    result.note = fmt::format("'{}' is ignored: expected a file in a folder "
+                              "that nobody else may write to",
+                              path);
+    return result;
   }
   auto file = support::readFile(path);
   if (!file) {
-    note = fmt::format("'{}' is ignored: {}", path,
-                       llvm::toString(file.takeError()));
-    return false;
+    result.note = fmt::format("'{}' is ignored: {}", path,
+                              llvm::toString(file.takeError()));
+    return result;
   }
-  llvm::ArrayRef<uint8_t> bytes = support::contents(**file);
-  const bool whole =
-      bytes.size() >= 2 * digestBytes &&
-      llvm::ArrayRef<uint8_t>(Hash::hash(bytes.drop_front(digestBytes))) ==
-          bytes.take_front(digestBytes);
+  const llvm::ArrayRef<uint8_t> bytes = support::contents(**file);
+  if (bytes.size() < headBytes ||
+      llvm::ArrayRef<uint8_t>(Hash::hash(bytes.drop_front(digestBytes))) !=
+          bytes.take_front(digestBytes)) {
+    result.note = damagedNote(path);
+    return result;
+  }
+  const llvm::ArrayRef<uint8_t> whole = bytes.slice(digestBytes, digestBytes);
+  result.hasSource =
+      holds(bytes.slice(2 * digestBytes, digestBytes), result.source);
+  if (result.hasSource)
+    llvm::copy(whole, result.program.emplace().begin());
+  else
+    result.program = programDigest(result.tables, program, ownThreads);
   // Another version's proof, or that of a program with the same code and other
   // constants, is no mistake.
-  if (whole && keyOf(impl.program) != bytes.slice(digestBytes, digestBytes))
+  if (holds(whole, result.program))
+    result.file = std::move(*file);
+  return result;
+}
+
+bool ProofCache::restore(LoadedProgram::Impl &impl) {
+  finishLook();
+  if (path.empty() || (!seen && !fs::exists(path)))
     return false;
-  if (whole && decodeProof(bytes.drop_front(2 * digestBytes), impl)) {
+  if (!seen)
+    seen = look(impl.program, threads);
+  note = seen->note;
+  if (seen->isForeign)
+    path.clear(); // It is not replaced either.
+  const std::unique_ptr<llvm::MemoryBuffer> file = std::move(seen->file);
+  if (!file)
+    return false;
+  if (decodeProof(support::contents(*file).drop_front(headBytes), impl)) {
     restoredAccount = impl.account.has_value();
     restoredLists = impl.listThreads;
+    restoredSource = seen->hasSource;
     impl.proofWasKept = true;
     return restored = true;
   }
-  note = fmt::format("'{}' is damaged: the program is proved again", path);
+  note = damagedNote(path);
   return false;
 }
 
@@ -205,12 +279,12 @@ static void makeRoom(const std::string &folder) {
 
 void ProofCache::store(const LoadedProgram::Impl &impl) {
   // What has been restored is only written again to add something.
-  const bool more =
-      (impl.account && !restoredAccount) || impl.listThreads != restoredLists;
+  const bool isReliable =
+      impl.program.source && impl.program.source->state.isReliable();
+  const bool more = (impl.account && !restoredAccount) ||
+                    impl.listThreads != restoredLists ||
+                    (isReliable && seen && seen->source && !restoredSource);
   if (path.empty() || (restored && !more))
-    return;
-  std::vector<uint8_t> bytes = keyOf(impl.program).vec();
-  if (bytes.empty())
     return;
   fs::file_status status;
   std::error_code error = fs::create_directories(folder, true, fs::owner_all);
@@ -223,7 +297,16 @@ void ProofCache::store(const LoadedProgram::Impl &impl) {
                                "to");
     return;
   }
+  if (!seen)
+    seen = look(impl.program, threads);
+  if (!seen->program)
+    seen->program = programDigest(seen->tables, impl.program, threads);
+  if (!seen->program)
+    return;
   makeRoom(folder);
+  std::vector<uint8_t> bytes(seen->program->begin(), seen->program->end());
+  const Digest source = isReliable ? seen->source.value_or(Digest()) : Digest();
+  bytes.insert(bytes.end(), source.begin(), source.end());
   const std::vector<uint8_t> proof = encodeProof(impl);
   bytes.insert(bytes.end(), proof.begin(), proof.end());
   const auto digest = Hash::hash(llvm::ArrayRef<uint8_t>(bytes));

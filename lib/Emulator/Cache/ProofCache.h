@@ -4,12 +4,17 @@
 // that it accepted; whoever finds it again need not prove the program again. A
 // file counts if it names, by a cryptographic digest, everything that a proof
 // depends on - all bytes of the program, and the tool that proved it - and if
-// nobody but the user could have written it (docs/decisions, kept proofs).
+// nobody but the user could have written it. For the constants, which are most
+// of the bytes, the state of the program's file may stand (docs/decisions, kept
+// proofs).
 
 #ifndef ASHLAR_LIB_EMULATOR_CACHE_PROOFCACHE_H
 #define ASHLAR_LIB_EMULATOR_CACHE_PROOFCACHE_H
 
 #include "../Impl.h"
+#include "llvm/Support/MemoryBuffer.h"
+#include <array>
+#include <memory>
 #include <optional>
 #include <string>
 #include <thread>
@@ -25,9 +30,9 @@ inline constexpr size_t leastProvedInstructions = 4096;
 class ProofCache {
 public:
   /// Looks at a program of \p numInstructions; nothing is kept if \p folder is
-  /// empty. With several threads one of them computes what a kept proof has to
-  /// agree with, while the caller goes on; \p program stays as it is until
-  /// restore() has returned.
+  /// empty. With several threads one of them looks for a kept proof and
+  /// computes what it has to agree with, while the caller goes on; \p program
+  /// stays as it is until restore() has returned.
   ProofCache(const container::Program &program, size_t numInstructions,
              llvm::StringRef folder, unsigned threads);
   ~ProofCache();
@@ -47,14 +52,31 @@ public:
   std::string note;
 
 private:
-  /// What the proof depends on; empty if it cannot be told.
-  llvm::ArrayRef<uint8_t> keyOf(const container::Program &program);
-  void finishKey();
+  using Digest = std::array<uint8_t, 32>;
 
-  std::thread keyThread;
-  std::optional<std::vector<uint8_t>> key;
+  /// What is known of a program and of the file of its proof.
+  struct Look {
+    /// Of everything but the constants; none if it cannot be told.
+    std::optional<Digest> tables;
+    /// Of that and of all bytes of the constants; none if nobody has asked.
+    std::optional<Digest> program;
+    /// Of the tables and of the state of the file that has the constants; none
+    /// if that does not tell which bytes they are.
+    std::optional<Digest> source;
+    /// The file; null if it is damaged or another program's.
+    std::unique_ptr<llvm::MemoryBuffer> file;
+    bool hasSource = false; ///< It names `source`.
+    bool isForeign = false; ///< Others may write to it, or it is no file.
+    std::string note;       ///< Why it does not count.
+  };
+  /// Reads the file and compares it; computes what that needs.
+  Look look(const container::Program &program, unsigned ownThreads) const;
+  void finishLook();
+
+  std::thread lookThread;
+  std::optional<Look> seen;
   std::string folder, path; ///< `path` is empty where nothing is kept.
-  bool restored = false, restoredAccount = false;
+  bool restored = false, restoredAccount = false, restoredSource = false;
   unsigned restoredLists = 0; ///< Threads of the restored lists.
   unsigned threads;
 };

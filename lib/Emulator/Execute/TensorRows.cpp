@@ -129,6 +129,60 @@ const float *emulator::loadFloats(Engine &engine, const TensorView &view,
   return buffer;
 }
 
+/// Whether short rows of a tensor are moved element by element: binary32 in one
+/// line, for which calls would take longer.
+static bool isMovedByElements(const TensorView &view) {
+  return view.type == ElemType::F32 && view.pattern.count[0] == 1 &&
+         view.pattern.count[1] == 1;
+}
+
+/// Calls \p visit(address, element) for the elements of all rows of a range of
+/// a tensor that isMovedByElements() accepts.
+template <typename Visit>
+static void forElements(Engine &engine, const TensorView &view,
+                        const RowRange &range, Visit visit) {
+  const int64_t stride = view.pattern.stride[2];
+  for (uint64_t i = 0; i < range.count; ++i) {
+    const TensorView::Place place =
+        view.place(range.first + i, engine.machine->sb.partitions);
+    uint8_t *at = engine.memory.sb(place.partition, place.offset) +
+                  static_cast<int64_t>(range.k0) * stride;
+    for (uint64_t k = 0; k < range.steps(); ++k, at += stride)
+      visit(at, i * range.steps() + k);
+  }
+}
+
+const float *emulator::loadRows(Engine &engine, const TensorView &view,
+                                const RowRange &range, float *buffer) {
+  if (range.count == 1)
+    return loadFloats(engine, view, range.first, range.k0, range.k1, buffer);
+  if (isMovedByElements(view)) {
+    forElements(engine, view, range, [&](const uint8_t *at, uint64_t i) {
+      std::memcpy(buffer + i, at, sizeof(float));
+    });
+    return buffer;
+  }
+  for (uint64_t i = 0; i < range.count; ++i) {
+    float *row = buffer + i * range.steps();
+    const float *found =
+        loadFloats(engine, view, range.first + i, range.k0, range.k1, row);
+    if (found != row)
+      std::copy_n(found, range.steps(), row);
+  }
+  return buffer;
+}
+
+void emulator::storeRows(Engine &engine, const TensorView &view,
+                         const RowRange &range, const float *values) {
+  if (isMovedByElements(view))
+    return forElements(engine, view, range, [&](uint8_t *at, uint64_t i) {
+      std::memcpy(at, values + i, sizeof(float));
+    });
+  for (uint64_t i = 0; i < range.count; ++i)
+    storeFloats(engine, view, range.first + i, range.k0, range.k1,
+                values + i * range.steps());
+}
+
 void emulator::loadEncoded(Engine &engine, const TensorView &view,
                            uint64_t channel, uint64_t k0, uint64_t k1,
                            EncodedElement *out) {
@@ -474,96 +528,4 @@ void emulator::encodeRows(Engine &engine, const TensorView &view,
     encodeTyped<int8_t>(engine, view, firstChannel, rows, k0, k1, stats);
   else
     encodeTyped<int16_t>(engine, view, firstChannel, rows, k0, k1, stats);
-}
-
-//===- Results ------------------------------------------------------------===//
-
-/// Floats of one block that are kept at once: stays inside a host L2 cache.
-static constexpr uint64_t blockFloats = 32768;
-
-static void producePlain(
-    Engine &engine, const TensorView &view, uint64_t channels, uint64_t cost,
-    llvm::function_ref<void(uint64_t, uint64_t, uint64_t, float *)> compute) {
-  const uint64_t size = view.pattern.size();
-  const uint64_t chunk = std::min<uint64_t>(size, blockFloats / 8);
-  const uint64_t chunks = (size + chunk - 1) / chunk;
-  engine.split(channels * chunks, channels * size * cost,
-               [&](uint64_t begin, uint64_t end) {
-                 Scratch &scratch = Scratch::ofThisThread();
-                 for (uint64_t unit = begin; unit < end; ++unit) {
-                   uint64_t channel = unit / chunks;
-                   uint64_t k0 = unit % chunks * chunk;
-                   uint64_t k1 = std::min(size, k0 + chunk);
-                   float *row = directRow(engine, view, channel, k0);
-                   if (row) {
-                     compute(channel, k0, k1, row);
-                     continue;
-                   }
-                   row = scratch.get<float>(Scratch::Block, k1 - k0);
-                   compute(channel, k0, k1, row);
-                   storeFloats(engine, view, channel, k0, k1, row);
-                 }
-               });
-}
-
-/// Rows of the longest block.
-static uint64_t rowsOf(const EncodeTarget &target, uint64_t channels) {
-  return target.block ? std::min(target.block, channels) : channels;
-}
-
-void emulator::forBlocks(
-    Engine &engine, const TensorView &view, const EncodeTarget &target,
-    uint64_t channels, uint64_t cost, uint64_t mostSteps,
-    llvm::function_ref<void(uint64_t, uint64_t, uint64_t, uint64_t,
-                            numerics::EncodeStats &)>
-        encode) {
-  engine.beginEncode(target);
-  const uint64_t block = target.block ? target.block : channels;
-  const uint64_t blocks = (channels + block - 1) / block;
-  const uint64_t size = view.pattern.size();
-  // Threads split many steps and share few of them, as the batch does.
-  const bool bySteps = engine.pool && size >= splitSteps;
-  const uint64_t share =
-      bySteps ? llvm::divideCeil(size, engine.pool->size()) : size;
-  const uint64_t chunk =
-      std::min(llvm::alignTo(share, numerics::kMovingUnit), mostSteps);
-  const uint64_t chunks = (size + chunk - 1) / chunk;
-  engine.split(blocks * chunks, channels * size * cost,
-               [&](uint64_t begin, uint64_t end) {
-                 numerics::EncodeStats stats;
-                 for (uint64_t unit = begin; unit < end; ++unit) {
-                   uint64_t first =
-                       (bySteps ? unit % blocks : unit / chunks) * block;
-                   uint64_t k0 =
-                       (bySteps ? unit / blocks : unit % chunks) * chunk;
-                   encode(first, std::min(block, channels - first), k0,
-                          std::min(size, k0 + chunk), stats);
-                 }
-                 engine.finishEncode(stats, target);
-               });
-}
-
-void emulator::produceFloats(
-    Engine &engine, const TensorView &view, const EncodeTarget &target,
-    uint64_t channels, uint64_t cost,
-    llvm::function_ref<void(uint64_t, uint64_t, uint64_t, float *)> compute) {
-  if (!isa::isBlock(view.type))
-    return producePlain(engine, view, channels, cost, compute);
-  if (target.given)
-    return produceGiven(engine, view, target, channels, cost, compute);
-  forBlocks(engine, view, target, channels, cost,
-            std::max<uint64_t>(16, blockFloats / rowsOf(target, channels)),
-            [&](uint64_t first, uint64_t count, uint64_t k0, uint64_t k1,
-                numerics::EncodeStats &stats) {
-              Scratch &scratch = Scratch::ofThisThread();
-              float *rows =
-                  scratch.get<float>(Scratch::Block, count * (k1 - k0));
-              const float **pointers =
-                  scratch.get<const float *>(Scratch::Pointers2, count);
-              for (uint64_t i = 0; i < count; ++i) {
-                pointers[i] = rows + i * (k1 - k0);
-                compute(first + i, k0, k1, rows + i * (k1 - k0));
-              }
-              encodeRows(engine, view, first, {pointers, count}, k0, k1, stats);
-            });
 }

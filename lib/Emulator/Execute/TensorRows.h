@@ -19,6 +19,20 @@ namespace ashlar::emulator {
 const float *loadFloats(Engine &engine, const TensorView &view,
                         uint64_t channel, uint64_t k0, uint64_t k1,
                         float *buffer);
+/// Positions [k0, k1) of the `count` channels from `first` on: a row of each,
+/// one after the other.
+struct RowRange {
+  uint64_t first, count, k0, k1;
+  uint64_t steps() const { return k1 - k0; }
+  uint64_t elements() const { return count * steps(); }
+};
+/// Rows with fewer elements, a vector of the host, are computed several at a
+/// time: the calls for a row take as long as the arithmetic of some hundred.
+inline constexpr uint64_t shortRow = 16;
+/// The rows of a range as binary32: into \p buffer, or, where loadFloats() does
+/// so, a pointer to where the only one of them is.
+const float *loadRows(Engine &engine, const TensorView &view,
+                      const RowRange &range, float *buffer);
 /// n stored elements without gaps as binary32; cells for bfp only.
 void decodeElements(Engine &engine, isa::ElemType type, unsigned mantissa,
                     const uint8_t *raw, const int8_t *cells, uint64_t n,
@@ -42,6 +56,9 @@ void loadEncoded(Engine &engine, const TensorView &view, uint64_t channel,
 /// Converts and stores a row; not for bfp.
 void storeFloats(Engine &engine, const TensorView &view, uint64_t channel,
                  uint64_t k0, uint64_t k1, const float *values);
+/// The same for short rows.
+void storeRows(Engine &engine, const TensorView &view, const RowRange &range,
+               const float *values);
 void storeIntegers(Engine &engine, const TensorView &view, uint64_t channel,
                    uint64_t k0, uint64_t k1, const int64_t *values);
 /// Floats narrower than binary64 are rounded to binary32 first.
@@ -87,9 +104,16 @@ void encodeRows(Engine &engine, const TensorView &view, uint64_t firstChannel,
                 llvm::ArrayRef<const float *> rows, uint64_t k0, uint64_t k1,
                 numerics::EncodeStats &stats);
 
-/// Computes a result tensor: \p compute(channel, k0, k1, out) fills a row of
-/// binary32, which is then stored or encoded as \p view says. Splits the work
+/// Computes a result tensor: \p compute fills the rows of a range with
+/// binary32, which are then stored or encoded as \p view says. Ranges of
+/// several channels are those of a block, or of short rows. Splits the work
 /// over threads; `cost` is a factor on the number of elements.
+using ComputeRows = llvm::function_ref<void(const RowRange &, float *)>;
+void produceRows(Engine &engine, const TensorView &view,
+                 const EncodeTarget &target, uint64_t channels, uint64_t cost,
+                 ComputeRows compute);
+
+/// The same, row by row: \p compute(channel, k0, k1, out).
 void produceFloats(
     Engine &engine, const TensorView &view, const EncodeTarget &target,
     uint64_t channels, uint64_t cost,

@@ -49,24 +49,44 @@ static float floatOf(ElemType type, uint64_t word) {
   return std::bit_cast<float>(static_cast<uint32_t>(word));
 }
 
+template <typename T>
+static void readWords(const uint8_t *row, int64_t stride, uint64_t n,
+                      uint64_t *out) {
+  for (uint64_t i = 0; i < n; ++i, row += stride)
+    out[i] = readWord<T>(row);
+}
+
+/// The words of \p n elements, `stride` bytes apart, as wordAt() has them.
+static void wordsAt(const uint8_t *row, int64_t stride, unsigned bytes,
+                    uint64_t n, uint64_t *out) {
+  switch (bytes) {
+  case 1:
+    return readWords<uint8_t>(row, stride, n, out);
+  case 2:
+    return readWords<uint16_t>(row, stride, n, out);
+  case 4:
+    return readWords<uint32_t>(row, stride, n, out);
+  default:
+    return readWords<uint64_t>(row, stride, n, out);
+  }
+}
+
 void emulator::loadWords(Engine &engine, const isa::PeLoad &op) {
   Memory &memory = engine.memory;
   StationarySet &set = engine.sets.shadow();
   const unsigned bytes = storedBytes(op.type, op.mantissa);
   set.raw.resize(op.rows * op.cols);
   uint64_t *out = set.raw.data();
-  for (uint64_t p = op.part; p < op.part + op.rows; ++p) {
-    int64_t offset = op.offset;
-    for (uint64_t c = 0; c < op.cols; ++c, offset += op.colStride) {
-      uint64_t word = wordAt(memory.sb(p, offset), bytes);
-      if (op.mode == OperandMode::Float)
-        word = std::bit_cast<uint32_t>(floatOf(op.type, word));
-      else if (isa::isBlock(op.type))
-        word |= uint64_t(static_cast<uint8_t>(
-                    *cellOf(memory, op.orientation, bytes, p, offset)))
-                << cellShift;
-      *out++ = word;
-    }
+  for (uint64_t p = op.part; p < op.part + op.rows; ++p, out += op.cols) {
+    wordsAt(memory.sb(p, op.offset), op.colStride, bytes, op.cols, out);
+    if (op.mode == OperandMode::Float)
+      for (uint64_t c = 0; c < op.cols; ++c)
+        out[c] = std::bit_cast<uint32_t>(floatOf(op.type, out[c]));
+    else if (isa::isBlock(op.type))
+      forCells(memory, op.orientation, bytes, p, op.offset, op.colStride,
+               op.cols, [&](uint64_t c, const int8_t &cell) {
+                 out[c] |= uint64_t(static_cast<uint8_t>(cell)) << cellShift;
+               });
   }
 }
 

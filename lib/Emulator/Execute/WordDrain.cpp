@@ -41,18 +41,20 @@ struct WordDrain {
     const int64_t *words = row(lane, 0, entries.size());
     result.pattern.forRuns(
         0, result.pattern.size(), [&](uint64_t, int64_t at, uint64_t n) {
-          int64_t offset = static_cast<int64_t>(op.dstOffset) + at;
-          for (uint64_t i = 0; i < n; ++i, offset += result.pattern.stride[2]) {
-            const int64_t word = *words++;
-            uint8_t *to = engine.memory.sb(partition, offset);
-            // Copies of constant length are stores, any other one is a call.
+          const int64_t offset = static_cast<int64_t>(op.dstOffset) + at;
+          const int64_t stride = result.pattern.stride[2];
+          uint8_t *to = engine.memory.sb(partition, offset);
+          // Copies of constant length are stores, any other one is a call.
+          for (uint64_t i = 0; i < n; ++i, to += stride)
             if (bytes == 1)
-              *to = static_cast<uint8_t>(word);
+              *to = static_cast<uint8_t>(words[i]);
             else
-              std::memcpy(to, &word, sizeof(int16_t));
-            *cellOf(engine.memory, op.dstOrientation, bytes, partition,
-                    offset) = static_cast<int8_t>(word >> cellShift);
-          }
+              std::memcpy(to, words + i, sizeof(int16_t));
+          forCells(engine.memory, op.dstOrientation, bytes, partition, offset,
+                   stride, n, [&](uint64_t i, int8_t &cell) {
+                     cell = static_cast<int8_t>(words[i] >> cellShift);
+                   });
+          words += n;
         });
   }
 

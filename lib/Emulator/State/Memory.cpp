@@ -78,6 +78,10 @@ void HostBlock::share(const HostBlock &other) {
   length = other.length;
 }
 
+bool Memory::allocateDram(uint64_t bytes, uint64_t maxMemory) {
+  return (maxMemory == 0 || bytes <= maxMemory) && dramBlock.allocate(bytes);
+}
+
 llvm::Error Memory::allocate(const machine::Description &description,
                              uint64_t dramBytes, uint64_t maxMemory,
                              bool cluster, uint64_t staged) {
@@ -116,8 +120,9 @@ llvm::Error Memory::allocate(const machine::Description &description,
   }
   HostBlock *blocks[] = {&sbBlock, &xmBlock,  &psumBlock, &dramBlock,
                          &wmBlock, &fmuBlock, &accBlock};
+  const bool hasDram = dramBlock.data() && dramBlock.size() == dramBytes;
   for (unsigned i = 0; i < std::size(blocks); ++i)
-    if (!blocks[i]->allocate(sizes[i]))
+    if (!(hasDram && blocks[i] == &dramBlock) && !blocks[i]->allocate(sizes[i]))
       return makeError(ErrorClass::Capacity,
                        "the host refuses {} bytes for the machine's memories",
                        total);

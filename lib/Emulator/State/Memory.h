@@ -52,7 +52,11 @@ private:
 /// SB, XM, PSUM, XR, DRAM, and the memories of the sparse cluster.
 class Memory {
 public:
-  /// Allocates everything. Capacity error if \p maxMemory (0: no limit) or
+  /// Allocates DRAM alone, before the code says what else a program needs;
+  /// false if \p maxMemory (0: no limit) or the host does not suffice.
+  bool allocateDram(uint64_t bytes, uint64_t maxMemory);
+  /// Allocates everything else, and DRAM if that has not been done. Capacity
+  /// error if \p maxMemory (0: no limit) or
   /// the host does not suffice.
   /// The sparse cluster's memories only if \p cluster; `staged` bytes after
   /// every partition hold results on their way to them.

@@ -47,8 +47,13 @@ struct Pattern {
   void forRuns(uint64_t begin, uint64_t end, Fn fn) const {
     if (begin >= end)
       return;
-    uint64_t inner = begin % count[2], outer = begin / count[2];
-    uint64_t i1 = outer % count[1], i0 = outer / count[1];
+    uint64_t inner = 0, i1 = 0, i0 = 0;
+    if (begin > 0) { // no division for most
+      const uint64_t outer = begin / count[2];
+      inner = begin % count[2];
+      i1 = outer % count[1];
+      i0 = outer / count[1];
+    }
     for (uint64_t k = begin; k < end;) {
       uint64_t n = std::min(count[2] - inner, end - k);
       fn(k,

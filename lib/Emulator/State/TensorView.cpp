@@ -50,6 +50,16 @@ static void gatherLoop(const uint8_t *src, int64_t stride, uint64_t n,
                 sizeof(T));
 }
 
+/// One element again and again, as operands that are broadcast along the free
+/// dimensions have.
+template <typename T>
+static void repeat(const uint8_t *src, uint64_t n, uint8_t *out) {
+  T element;
+  std::memcpy(&element, src, sizeof(T));
+  for (uint64_t i = 0; i < n; ++i)
+    std::memcpy(out + i * sizeof(T), &element, sizeof(T));
+}
+
 template <typename T>
 static void scatterLoop(uint8_t *dst, int64_t stride, uint64_t n,
                         const uint8_t *in) {
@@ -68,6 +78,8 @@ void emulator::gatherElements(const numerics::KernelTable &kernels,
     const uint8_t *src = base + offset;
     if (stride == bytes || n == 1)
       std::memcpy(to, src, n * bytes);
+    else if (stride == 0 && bytes == 4)
+      repeat<uint32_t>(src, n, to);
     else if (bytes == 1)
       kernels.gather8(src, stride, n, to);
     else if (bytes == 2)

@@ -34,6 +34,22 @@ inline int8_t *cellOf(const Memory &memory, isa::Orientation orientation,
                          static_cast<int64_t>(partition) % group * bytes);
 }
 
+/// Calls \p visit(i, cell) for \p n elements of a partition, `stride` bytes
+/// apart from \p offset on.
+template <typename Visit>
+void forCells(const Memory &memory, isa::Orientation orientation,
+              unsigned bytes, uint64_t partition, int64_t offset,
+              int64_t stride, uint64_t n, Visit visit) {
+  if (orientation == isa::Orientation::P) {
+    int8_t *cell = memory.cell(partition, offset);
+    for (uint64_t i = 0; i < n; ++i, cell += stride)
+      visit(i, *cell);
+    return;
+  }
+  for (uint64_t i = 0; i < n; ++i, offset += stride)
+    visit(i, *cellOf(memory, orientation, bytes, partition, offset));
+}
+
 /// What is wrong with element (row, step) of a moving operand that should be an
 /// identity and has the wrong kind of element there.
 std::string notAnIdentity(uint64_t row, uint64_t step, bool expected);

@@ -94,6 +94,10 @@ struct Quads {
 
 /// Rows that share their cells, 64 lanes of them.
 struct ByteRows {
+  /// Rows lie pages apart, where the host expects nothing: a row is asked for
+  /// while the block before its own is packed.
+  static constexpr ptrdiff_t kRowsAhead = 16;
+
   const int8_t *mant;
   ptrdiff_t pitch;
   size_t rows;
@@ -104,8 +108,9 @@ struct ByteRows {
               const ByteShifts &shifts) const {
     if (i >= rows)
       return _mm512_setzero_si512();
-    const __m512i m = lanes.fetch(_mm512_maskz_loadu_epi8(
-        mask, mant + static_cast<ptrdiff_t>(i) * pitch));
+    const int8_t *from = mant + static_cast<ptrdiff_t>(i) * pitch;
+    __builtin_prefetch(from + kRowsAhead * pitch);
+    const __m512i m = lanes.fetch(_mm512_maskz_loadu_epi8(mask, from));
     return shifts.rounds ? shifts.round(m) : m;
   }
   /// Four rows from `i` on.

@@ -246,7 +246,7 @@ Instruction Generator::reduce() {
   op.o0 = static_cast<uint32_t>(between(1, 3));
   op.o1 = static_cast<uint32_t>(between(1, 5));
   op.r0 = static_cast<uint32_t>(between(1, 4));
-  op.r1 = static_cast<uint32_t>(between(1, 9));
+  op.r1 = static_cast<uint32_t>(chance(10) ? between(250, 350) : between(1, 9));
   op.srcType = type();
   op.srcMantissa = mantissa();
   op.srcOffset = offset();

@@ -7,6 +7,8 @@
 #include "llvm/Support/FileSystem.h"
 #include "gtest/gtest.h"
 #include <csignal>
+#include <cstdio>
+#include <optional>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -179,6 +181,41 @@ TEST_F(FileIO, ReadsHalvesSideBySide) {
     EXPECT_TRUE((*buffer)->getBuffer() == text) << threads;
     EXPECT_EQ((*buffer)->getBufferEnd()[0], 0);
   }
+}
+
+TEST_F(FileIO, StatesOfFiles) {
+  const auto stateOf = [&](unsigned threads = 1) {
+    std::optional<FileState> state;
+    llvm::consumeError(readFile(at("f"), threads, &state).takeError());
+    return state;
+  };
+  EXPECT_FALSE(stateOf()) << "a file that is missing";
+  EXPECT_FALSE(
+      writeFileAtomically(at("f"), llvm::StringRef(std::string(9 << 20, 'x'))));
+  const std::optional<FileState> first = stateOf();
+  ASSERT_TRUE(first);
+  EXPECT_EQ(first->bytes, uint64_t(9 << 20));
+  EXPECT_TRUE(first->isOwn);
+  EXPECT_FALSE(first->isReliable()) << "somebody may still write to it";
+  EXPECT_TRUE(first->isSame(*stateOf(2)));
+  FileState later = *first;
+  later.read = later.changed + 2'000'000'000;
+  EXPECT_TRUE(later.isReliable());
+  later.isOwn = false;
+  EXPECT_FALSE(later.isReliable());
+
+  // The same bytes in another file, and a file that others may write to.
+  EXPECT_EQ(::rename(at("f").c_str(), at("g").c_str()), 0);
+  EXPECT_FALSE(
+      writeFileAtomically(at("f"), llvm::StringRef(std::string(9 << 20, 'x'))));
+  EXPECT_FALSE(first->isSame(*stateOf()));
+  EXPECT_EQ(::chmod(at("f").c_str(), 0622), 0);
+  EXPECT_FALSE(stateOf()->isOwn);
+
+  // What is no regular file has none.
+  EXPECT_EQ(::unlink(at("f").c_str()), 0);
+  EXPECT_EQ(::symlink("/dev/null", at("f").c_str()), 0);
+  EXPECT_FALSE(stateOf());
 }
 
 TEST_F(FileIO, ReadErrors) {

@@ -65,20 +65,29 @@ struct Map {
     return any(ElemType::F64) && !any(ElemType::Bfp) && !any(ElemType::Ubfp);
   }
 
-  void floatRow(uint64_t channel, uint64_t k0, uint64_t k1, float *out) const {
+  /// Long rows one by one, which may be read where they are.
+  void floatRows(const RowRange &range, float *out) const {
+    if (range.count == 1 || range.steps() < shortRow)
+      return floatRange(range, out);
+    for (uint64_t i = 0; i < range.count; ++i)
+      floatRange({range.first + i, 1, range.k0, range.k1},
+                 out + i * range.steps());
+  }
+
+  void floatRange(const RowRange &range, float *out) const {
     Scratch &scratch = Scratch::ofThisThread();
-    const uint64_t n = k1 - k0;
-    const float *x = loadOperand(a, channel, k0, k1, op.aZero, op.aScale,
+    const uint64_t n = range.elements();
+    const float *x = loadOperand(a, range, op.aZero, op.aScale,
                                  scratch.get<float>(Scratch::RowA, n));
     const numerics::KernelTable &kernels = *engine.kernels;
-    x = withParameters(channel, x, n, scratch);
+    x = withParameters(range, x, scratch);
     if (!isBinary())
       kernels.unary(unary(), x, n, op.alpha, op.beta, out);
     else if (op.bMode == BMode::Immediate)
       kernels.binaryImmediate(binary(), x, op.beta, n, out);
     else
       kernels.binary(binary(), x,
-                     loadOperand(b, channel, k0, k1, op.bZero, op.bScale,
+                     loadOperand(b, range, op.bZero, op.bScale,
                                  scratch.get<float>(Scratch::RowB, n)),
                      n, out);
     if (op.limited)
@@ -98,34 +107,47 @@ struct Map {
   }
 
   /// `x * scale + bias`; the result may lie in the buffer of the first operand.
-  const float *withParameters(uint64_t channel, const float *x, uint64_t n,
+  const float *withParameters(const RowRange &range, const float *x,
                               Scratch &scratch) const {
-    const numerics::KernelTable &kernels = *engine.kernels;
-    if (op.hasScale) {
-      float *row = scratch.get<float>(Scratch::RowA, n);
-      kernels.binaryImmediate(numerics::BinaryFunction::Mul, x,
-                              parameter(scale, channel), n, row);
-      x = row;
-    }
-    if (op.hasBias) {
-      float *row = scratch.get<float>(Scratch::RowA, n);
-      kernels.binaryImmediate(numerics::BinaryFunction::Add, x,
-                              parameter(bias, channel), n, row);
-      x = row;
-    }
+    if (op.hasScale)
+      x = withParameter<numerics::BinaryFunction::Mul>(scale, range, x,
+                                                       scratch);
+    if (op.hasBias)
+      x = withParameter<numerics::BinaryFunction::Add>(bias, range, x, scratch);
     return x;
+  }
+
+  /// One instance for each parameter: hosts fetch ahead what one instruction
+  /// loads from partition after partition, but not two views in turn.
+  template <numerics::BinaryFunction function>
+  const float *withParameter(const TensorView &view, const RowRange &range,
+                             const float *x, Scratch &scratch) const {
+    const numerics::KernelTable &kernels = *engine.kernels;
+    const uint64_t n = range.elements();
+    float *row = scratch.get<float>(Scratch::RowA, n);
+    if (range.count == 1) {
+      kernels.binaryImmediate(function, x, parameter(view, range.first), n,
+                              row);
+      return row;
+    }
+    // The second operand comes after the parameters.
+    float *repeated = scratch.get<float>(Scratch::RowB, n);
+    for (uint64_t i = 0; i < range.count; ++i)
+      std::fill_n(repeated + i * range.steps(), range.steps(),
+                  parameter(view, range.first + i));
+    kernels.binary(function, x, repeated, n, row);
+    return row;
   }
 
   /// Floats of an operand, with `affine` (x - zero) * scale; they may lie in
   /// \p buffer.
-  const float *loadOperand(const TensorView &view, uint64_t channel,
-                           uint64_t k0, uint64_t k1, int64_t zero, float scale,
-                           float *buffer) const {
-    const float *x = loadFloats(engine, view, channel, k0, k1, buffer);
+  const float *loadOperand(const TensorView &view, const RowRange &range,
+                           int64_t zero, float scale, float *buffer) const {
+    const float *x = loadRows(engine, view, range, buffer);
     if (!op.affine)
       return x;
     const auto shift = static_cast<float>(zero);
-    for (uint64_t i = 0; i < k1 - k0; ++i)
+    for (uint64_t i = 0; i < range.elements(); ++i)
       buffer[i] = (x[i] - shift) * scale;
     return buffer;
   }
@@ -253,8 +275,7 @@ void Engine::execute(const isa::VecMap &op) {
     return map.forRows([&](uint64_t channel, uint64_t k0, uint64_t k1) {
       map.doubleRow(channel, k0, k1);
     });
-  produceFloats(*this, map.dst, target, op.channels, 2,
-                [&](uint64_t channel, uint64_t k0, uint64_t k1, float *out) {
-                  map.floatRow(channel, k0, k1, out);
-                });
+  produceRows(
+      *this, map.dst, target, op.channels, 2,
+      [&](const RowRange &range, float *out) { map.floatRows(range, out); });
 }

@@ -195,6 +195,11 @@ private:
   void addTap(const float *line, const Tap &tap, float *taken,
               float *out) const {
     const float *from = line + (tap.from - firstColumn);
+    // All taps of a window that is the whole width: not worth a kernel's call.
+    if (tap.count == 1) {
+      out[tap.begin] = numerics::reduceStep(step, out[tap.begin], *from);
+      return;
+    }
     if (w.step != 1) {
       engine.kernels->gather32(from, w.step * 4, tap.count, taken);
       from = taken;

@@ -4,7 +4,10 @@
 
 #include "../Engine.h"
 #include "../TensorRows.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/SmallVector.h"
 #include <algorithm>
+#include <array>
 
 using namespace ashlar;
 using namespace ashlar::emulator;
@@ -26,6 +29,24 @@ static float sumRow(Reduction kind, const float *values, uint64_t n) {
   return numerics::reduceStep(kind, sum, values[n - 1]);
 }
 
+/// Rows whose sums are taken side by side: an addition takes some four cycles
+/// of the host, and each waits for the one before it in its row.
+static constexpr uint64_t rowsAtOnce = 8;
+
+/// The sums of `rowsAtOnce` rows, each in order as sumRow() takes it.
+template <bool Squares>
+static void sumRows(Reduction kind, const float *const *rows, uint64_t n,
+                    float *sums) {
+  std::fill_n(sums, rowsAtOnce, numerics::reduceInit(kind));
+  if (n == 0)
+    return;
+  for (uint64_t i = 0; i + 1 < n; ++i)
+    for (uint64_t r = 0; r < rowsAtOnce; ++r)
+      sums[r] += Squares ? rows[r][i] * rows[r][i] : rows[r][i];
+  for (uint64_t r = 0; r < rowsAtOnce; ++r)
+    sums[r] = numerics::reduceStep(kind, sums[r], rows[r][n - 1]);
+}
+
 /// One reduction over n values in order.
 static float reduceRow(Reduction kind, bool selectLast, const float *values,
                        uint64_t n) {
@@ -44,6 +65,31 @@ static float reduceRow(Reduction kind, bool selectLast, const float *values,
     if (numerics::argBetter(kind, values[best], values[i], selectLast))
       best = i;
   return numerics::fromUnsigned(best);
+}
+
+/// One reduction of each of at most `rowsAtOnce` rows.
+static void reduceRows(Reduction kind, bool selectLast,
+                       llvm::ArrayRef<const float *> rows, uint64_t n,
+                       float *out) {
+  const bool squares = kind == Reduction::SumSquare;
+  const bool isSum =
+      squares || kind == Reduction::Sum || kind == Reduction::Mean;
+  if (!isSum || rows.size() == 1) {
+    for (const float *row : rows)
+      *out++ = reduceRow(kind, selectLast, row, n);
+    return;
+  }
+  // The last rows are joined by repetitions of one of them.
+  std::array<const float *, rowsAtOnce> all;
+  all.fill(rows.front());
+  llvm::copy(rows, all.begin());
+  float sums[rowsAtOnce];
+  if (squares)
+    sumRows<true>(kind, all.data(), n, sums);
+  else
+    sumRows<false>(kind, all.data(), n, sums);
+  for (size_t r = 0; r < rows.size(); ++r)
+    out[r] = numerics::reduceFinish(kind, sums[r], n);
 }
 
 namespace {
@@ -171,14 +217,24 @@ void Engine::execute(const isa::VecReduce &op) {
     return static_cast<int64_t>(k / op.o1) * op.srcStrideO0 +
            static_cast<int64_t>(k % op.o1) * op.srcStrideO1;
   };
-  auto compute = [&](uint64_t channel, uint64_t k0, uint64_t k1, float *out) {
-    Scratch &scratch = Scratch::ofThisThread();
+  // Buffers of longer rows would leave the first cache level.
+  constexpr uint64_t longestOfSeveral = 1024;
+  const uint64_t atOnce = reduced <= longestOfSeveral ? rowsAtOnce : 1;
+  auto compute = [&](const RowRange &range, float *out) {
+    auto *buffer =
+        Scratch::ofThisThread().get<float>(Scratch::RowA, atOnce * reduced);
     TensorView view = source;
-    for (uint64_t k = k0; k < k1; ++k) {
+    llvm::SmallVector<const float *, rowsAtOnce> rows;
+    for (uint64_t i = 0; i < range.elements(); ++i) {
+      const uint64_t k = range.k0 + i % range.steps();
       view.offset = source.offset + static_cast<uint64_t>(offsetOf(k));
-      const float *row = loadFloats(*this, view, channel, 0, reduced,
-                                    scratch.get<float>(Scratch::RowA, reduced));
-      out[k - k0] = reduceRow(kind, op.selectLast, row, reduced);
+      rows.push_back(loadFloats(*this, view, range.first + i / range.steps(), 0,
+                                reduced, buffer + rows.size() * reduced));
+      if (rows.size() < atOnce && i + 1 < range.elements())
+        continue;
+      reduceRows(kind, op.selectLast, rows, reduced, out);
+      out += rows.size();
+      rows.clear();
     }
   };
   auto computeInteger = [&](uint64_t channel, uint64_t k) {
@@ -192,10 +248,10 @@ void Engine::execute(const isa::VecReduce &op) {
   };
   if (isIntegral(op))
     return produceIntegers(*this, result, op.channels, reduced, computeInteger);
-  // Elements of a row wait for each other: some 1.5 ns for each of them.
-  constexpr uint64_t elementCost = 4;
-  produceFloats(*this, result, encodeTarget(op), op.channels,
-                reduced * elementCost, compute);
+  // Elements of a row wait for each other: of a single one some 1.5 ns each.
+  const uint64_t elementCost = atOnce > 1 ? 1 : 4;
+  produceRows(*this, result, encodeTarget(op), op.channels,
+              reduced * elementCost, compute);
 }
 
 void Engine::execute(const isa::VecReduceChannels &op) {
