@@ -101,6 +101,17 @@ Geometry Geometry::identity(int64_t rows, int64_t cols) {
   return geometry;
 }
 
+Geometry Geometry::narrowedTo(const Box &results) const {
+  Geometry part = *this;
+  auto narrow = [](Axis &axis, Range own) {
+    axis.padBefore -= own.begin * axis.stride;
+    axis.out = own.size();
+  };
+  narrow(part.y, results.y());
+  narrow(part.x, results.x());
+  return part;
+}
+
 std::vector<Box> timeFolds(int64_t rows, int64_t cols, int64_t maxRows,
                            int64_t maxCols) {
   assert(maxRows > 0 && maxCols > 0);

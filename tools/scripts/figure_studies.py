@@ -108,16 +108,20 @@ def benchmark():
 def share(model):
     def measure():
         text = tools.script("test/Integration/Transposes/transpose_share.py", model, "--most=100")
-        total, moved, encodes = find(r": ([\d,]+) cycles, .*?, ([\d.]+) %; their encodes [\d,]+, "
-                                     r"([\d.]+) %", text)
-        return [model, total, f"{moved} %", f"{encodes} %"]
+        total, moved, encodes, array, changes, chosen, forced = find(
+            r": ([\d,]+) cycles, .*?, ([\d.]+) %; their encodes [\d,]+, ([\d.]+) %.*; (\d+) of "
+            r"(\d+) changes .* array, ([\d,]+) cycles predicted, ([\d,]+) if", text)
+        return [model, total, f"{moved} %", f"{encodes} %", f"{array} of {changes}", chosen, forced]
     return measure
 
 
 def shares():
-    return Table("transpose-share", ["network", "cycles", "data movement", "encodes of moved data"],
+    return Table("transpose-share", ["network", "cycles", "data movement", "encodes of moved data",
+                                     "changes done by the array", "predicted, as chosen",
+                                     "if the array did all"],
                  [Row(m, share(m), True, ("models",))
-                  for m in ("shufflenet_v2_1.0", "ultraface_rfb_320", "kwt1_ln17")])
+                  for m in ("shufflenet_v2_1.0", "ultraface_rfb_320", "kwt1_ln17",
+                            "super_resolution_x3_96")])
 
 
 def compressed(model, size):

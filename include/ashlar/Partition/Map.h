@@ -113,6 +113,8 @@ struct Geometry {
   Box outputOf(const Box &operand) const {
     return Box::of(y.outputOf(operand.y()), x.outputOf(operand.x()));
   }
+  /// The same operand and a box of its results, counted from the first of them.
+  Geometry narrowedTo(const Box &results) const;
 };
 
 /// Time folding: cuts a feature map that exceeds a unit's memory into pieces of

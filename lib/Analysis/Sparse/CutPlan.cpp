@@ -35,9 +35,8 @@ static constexpr int64_t kMostChannels = 4095, kMostPitch = 16383;
 /// True if counters and fields have room for a feature map.
 static bool machineCuts(const TileProblem &problem,
                         const machine::Description &machine) {
-  const partition::Geometry &geometry = problem.scatter->geometry;
-  return problem.scatter->whole && problem.channels <= kMostChannels &&
-         geometry.x.in <= kMostPitch &&
+  const partition::Geometry &geometry = problem.scatter->map;
+  return problem.channels <= kMostChannels && geometry.x.in <= kMostPitch &&
          geometry.y.in * geometry.x.in <=
              static_cast<int64_t>(machine.sparse.countEntries);
 }
@@ -60,7 +59,7 @@ static std::vector<CutWay> waysOf(const TileProblem &problem,
   CutTime time = scatter.cut.time;
   if (time == CutTime::Auto)
     time = scatter.sums ? CutTime::Profile : CutTime::RunTime;
-  if (!scatter.whole || scatter.cut.algorithm == Algorithm::Uniform)
+  if (scatter.cut.algorithm == Algorithm::Uniform)
     return {};
   if (time == CutTime::Profile || time == CutTime::AlwaysProfile)
     return scatter.sums ? std::vector<CutWay>{{}} : std::vector<CutWay>();
@@ -207,18 +206,13 @@ static std::vector<int64_t> capacitiesOf(const TilePlan &plan, int64_t units,
   return tileLanes(machine, units, plan.groups, plan.cutAtRunTime);
 }
 
-/// Cuts the region of one round into `units` tiles of at most rows x cols
-/// results; false if that cannot be.
-static bool cutFold(const ScatterProblem &scatter, const CutWay &way,
+/// Cuts the region of one round, of the results of `part`, into `units` tiles
+/// of at most rows x cols results; false if that cannot be.
+static bool cutFold(const ScatterProblem &scatter,
+                    const partition::Geometry &part, const CutWay &way,
                     TileFold &fold, int64_t units, int64_t rows, int64_t cols,
                     TilePlan &plan, const machine::Description &machine) {
-  partition::Geometry geometry = scatter.geometry;
-  auto narrow = [](partition::Axis &axis, int64_t begin, int64_t size) {
-    axis.padBefore -= begin * axis.stride;
-    axis.out = size;
-  };
-  narrow(geometry.y, fold.region.y0, fold.region.rows);
-  narrow(geometry.x, fold.region.x0, fold.region.cols);
+  const partition::Geometry geometry = part.narrowedTo(fold.region);
   partition::Options options =
       optionsOf(scatter, way, plan, geometry, rows, cols);
   options.units = units;
@@ -249,26 +243,91 @@ static bool cutFold(const ScatterProblem &scatter, const CutWay &way,
   return true;
 }
 
-/// `plan` with its regions cut; nothing if they cannot be.
+/// `plan` with its regions of the results of `part` cut; nothing if they cannot
+/// be.
 static std::optional<TilePlan>
-cutRegions(const ScatterProblem &scatter, const CutWay &way, TilePlan plan,
-           llvm::ArrayRef<Box> regions, int64_t units, int64_t rows,
-           int64_t cols, const machine::Description &machine) {
-  // The machine's tiles may be as large as the limits.
-  plan.rows = way.runTime ? rows : 1;
-  plan.cols = way.runTime ? cols : 1;
+cutRegions(const ScatterProblem &scatter, const partition::Geometry &part,
+           const CutWay &way, TilePlan plan, llvm::ArrayRef<Box> regions,
+           int64_t units, int64_t rows, int64_t cols,
+           const machine::Description &machine) {
+  // The tiles of the machine, and those of other parts, may be as large as the
+  // limits.
+  const bool known = !way.runTime && scatter.whole();
+  plan.rows = known ? 1 : rows;
+  plan.cols = known ? 1 : cols;
   plan.cutAtRunTime = way.runTime;
   plan.moveRounds = way.rounds;
   plan.equal = way.equal;
+  plan.byWork = !way.equal;
   plan.folds.clear();
   plan.spread = 0, plan.met = true, plan.probes = 0;
   for (const Box &region : regions) {
     plan.folds.push_back({region, {}});
-    if (!cutFold(scatter, way, plan.folds.back(), units, rows, cols, plan,
+    if (!cutFold(scatter, part, way, plan.folds.back(), units, rows, cols, plan,
                  machine))
       return std::nullopt;
   }
   return plan;
+}
+
+/// Bands of rows that a part of the results is computed in.
+static std::vector<Box> bandsOf(int64_t rows, int64_t cols, int64_t count) {
+  return partition::timeFolds(rows, cols, llvm::divideCeilSigned(rows, count),
+                              cols);
+}
+
+std::optional<std::vector<TileFold>>
+foldsOf(const TileProblem &problem, const TilePlan &plan,
+        const partition::Box &part, const machine::Description &machine) {
+  const ScatterProblem *scatter = problem.scatter ? &*problem.scatter : nullptr;
+  if (!plan.byWork || scatter->whole())
+    return plan.folds;
+  auto cut = cutRegions(
+      *scatter, scatter->map.narrowedTo(part),
+      {plan.cutAtRunTime, plan.moveRounds, false}, plan,
+      bandsOf(part.rows, part.cols, static_cast<int64_t>(plan.folds.size())),
+      unitsOf(plan, machine), plan.rows, plan.cols, machine);
+  if (!cut)
+    return std::nullopt;
+  return std::move(cut->folds);
+}
+
+std::vector<TileFold> allFolds(const TileProblem &problem, const TilePlan &plan,
+                               const machine::Description &machine) {
+  if (!plan.byWork)
+    return plan.folds;
+  std::vector<TileFold> all;
+  for (const Box &part : problem.scatter->parts) {
+    auto folds = foldsOf(problem, plan, part, machine);
+    if (!folds)
+      continue;
+    for (TileFold &fold : *folds) {
+      auto move = [&](Box &box) {
+        if (!box.empty())
+          box.y0 += part.y0, box.x0 += part.x0;
+      };
+      move(fold.region);
+      llvm::for_each(fold.cuts, move);
+      all.push_back(std::move(fold));
+    }
+  }
+  return all;
+}
+
+/// True if the parts of every size can be cut as a plan says. Whether they can
+/// depends on sizes alone.
+static bool cutsAllParts(const TileProblem &problem, const TilePlan &plan,
+                         const machine::Description &machine) {
+  std::vector<std::pair<int64_t, int64_t>> seen;
+  for (const Box &part : problem.scatter->parts) {
+    const std::pair size(part.rows, part.cols);
+    if (llvm::is_contained(seen, size))
+      continue;
+    seen.push_back(size);
+    if (!foldsOf(problem, plan, part, machine))
+      return false;
+  }
+  return true;
 }
 
 std::vector<TilePlan> cutPlans(const TileProblem &problem, const TilePlan &plan,
@@ -282,8 +341,7 @@ std::vector<TilePlan> cutPlans(const TileProblem &problem, const TilePlan &plan,
   int64_t least = std::max<int64_t>(
       llvm::divideCeilSigned(height * width, units * tileLimit), 1);
   for (int64_t count = least; count <= std::min(least + 1, height); ++count) {
-    std::vector<Box> regions = partition::timeFolds(
-        height, width, llvm::divideCeilSigned(height, count), width);
+    std::vector<Box> regions = bandsOf(height, width, count);
     int64_t high = regions.front().rows, before = 0;
     for (int64_t k = 1; k <= std::min(high, units); ++k) {
       // A quarter more rows than equal bands would have.
@@ -294,8 +352,10 @@ std::vector<TilePlan> cutPlans(const TileProblem &problem, const TilePlan &plan,
         continue;
       before = rows;
       for (const CutWay &way : ways)
-        if (auto own = cutRegions(*problem.scatter, way, plan, regions, units,
-                                  rows, cols, machine))
+        if (auto own =
+                cutRegions(*problem.scatter, problem.scatter->geometry, way,
+                           plan, regions, units, rows, cols, machine);
+            own && cutsAllParts(problem, *own, machine))
           plans.push_back(std::move(*own));
     }
   }
@@ -309,7 +369,7 @@ std::vector<TilePlan> disjointPlans(const TileProblem &problem,
   std::vector<TilePlan> plans;
   const ScatterProblem &scatter = *problem.scatter;
   const partition::Geometry &geometry = scatter.geometry;
-  if (units < 2 || geometry.y.in * geometry.x.in < 2 || !scatter.whole ||
+  if (units < 2 || geometry.y.in * geometry.x.in < 2 || !scatter.whole() ||
       !problem.unitsAdd)
     return plans;
   std::vector<CutWay> ways = waysOf(problem, machine);
@@ -334,8 +394,8 @@ std::vector<TilePlan> disjointPlans(const TileProblem &problem,
       continue;
     before = rows;
     for (const CutWay &way : ways)
-      if (auto own = cutRegions(scatter, way, disjoint, whole, units, rows,
-                                cols, machine))
+      if (auto own = cutRegions(scatter, geometry, way, disjoint, whole, units,
+                                rows, cols, machine))
         plans.push_back(std::move(*own));
   }
   return plans;
@@ -415,44 +475,46 @@ int64_t partialSums(const TileProblem &problem, const TilePlan &plan) {
 /// Tiles "y,x,rows,columns" of the units, of the results or the operand, rounds
 /// separated by "|"; of a grid and of cuts at run time the largest,
 /// "rows,columns".
-static std::string tilesOf(const TilePlan &plan) {
-  if (plan.folds.empty() || plan.cutAtRunTime)
+static std::string tilesOf(const TilePlan &plan,
+                           llvm::ArrayRef<TileFold> folds) {
+  if (folds.empty() || plan.cutAtRunTime)
     return fmt::format("{},{}", plan.rows, plan.cols);
   std::string text;
-  for (const TileFold &fold : plan.folds)
+  for (const TileFold &fold : folds)
     text += (text.empty() ? "" : " | ") + partition::toText(fold.cuts);
   return text;
 }
 
-DictionaryAttr cutsAttr(const TilePlan &plan, const DataProfile &data,
-                        const CutOptions &cut, bool drained,
+DictionaryAttr cutsAttr(const TilePlan &plan, const CutFacts &facts,
                         MLIRContext *context) {
   records::Facts cuts(context);
-  cuts.set("data", name(data.source));
+  cuts.set("data", name(facts.data.source));
   bool unequal = !plan.folds.empty();
   cuts.set("algorithm",
-           partition::name(unequal && !plan.equal ? cut.algorithm
+           partition::name(unequal && !plan.equal ? facts.cut.algorithm
                                                   : Algorithm::Uniform));
   cuts.set("halo",
            partition::name(plan.disjoint ? partition::HaloMode::Disjoint
                                          : partition::HaloMode::Overlap));
-  if (cut.order == WeightOrder::Snake)
+  if (facts.cut.order == WeightOrder::Snake)
     cuts.set("order", "snake");
   cuts.set("time", plan.cutAtRunTime ? "run" : "compilation");
   if (plan.cutAtRunTime) {
-    cuts.set("counts", drained ? "drain" : "pass");
+    cuts.set("counts", facts.drained ? "drain" : "pass");
     cuts.set("probes", int64_t(plan.probes));
   }
   // Without places nothing is known of balance, or about cuts to come.
-  if (data.hasPlaces()) {
+  if (facts.data.hasPlaces()) {
     cuts.set("balance", fmt::format("{:.3f}", plan.balance));
     cuts.set("balance_uniform", fmt::format("{:.3f}", plan.gridBalance));
   }
-  if (unequal && data.hasPlaces()) {
+  if (unequal && facts.data.hasPlaces()) {
     cuts.set("flag", plan.met ? "MET" : "BEST_EFFORT");
     cuts.set("spread", fmt::format("{:.4f}", plan.spread));
   }
-  cuts.set("tiles", tilesOf(plan));
+  cuts.set("tiles", tilesOf(plan, facts.folds));
+  if (!facts.parts.empty())
+    cuts.set("parts", partition::toText(facts.parts));
   return cuts.get();
 }
 

@@ -166,6 +166,41 @@ static partition::Geometry geometryOf(Op conv) {
   return geometry;
 }
 
+/// The tiles of the state buffer that a problem is one of.
+static std::vector<Box> partsOf(const partition::Geometry &map,
+                                const TileProblem &problem) {
+  std::vector<Box> parts;
+  for (int64_t y = 0; y < map.y.out; y += problem.extent[1])
+    for (int64_t x = 0; x < map.x.out; x += problem.extent[2])
+      parts.push_back({y, x, std::min(problem.extent[1], map.y.out - y),
+                       std::min(problem.extent[2], map.x.out - x)});
+  return parts;
+}
+
+/// The full part whose non-zeros are closest to the mean of all full parts; the
+/// first one if places are not known.
+static Box typicalPart(const ScatterProblem &scatter) {
+  const Box &first = scatter.parts.front();
+  if (!scatter.sums || scatter.whole())
+    return first;
+  std::vector<std::pair<uint64_t, Box>> full;
+  uint64_t all = 0;
+  for (const Box &part : scatter.parts)
+    if (part.rows == first.rows && part.cols == first.cols) {
+      full.emplace_back(scatter.sums->sum(scatter.map.inputOf(part)), part);
+      all += full.back().first;
+    }
+  const uint64_t mean = all / full.size();
+  auto distance = [&](const std::pair<uint64_t, Box> &part) {
+    return std::max(part.first, mean) - std::min(part.first, mean);
+  };
+  return llvm::min_element(full,
+                           [&](const auto &a, const auto &b) {
+                             return distance(a) < distance(b);
+                           })
+      ->second;
+}
+
 void addScatter(TileProblem &problem, Operation *op,
                 const WeightPattern &weights, DataProfile data,
                 const CutOptions &cut, const machine::Description &machine) {
@@ -173,21 +208,19 @@ void addScatter(TileProblem &problem, Operation *op,
   scatter.data = std::move(data);
   scatter.cut = cut;
   scatter.drained = !countedResults(op->getOperand(0), machine).empty();
-  scatter.geometry = llvm::isa<npu::PeConvOp>(op)
-                         ? geometryOf(cast<npu::PeConvOp>(op))
-                         : geometryOf(cast<npu::TcuConvOp>(op));
+  scatter.map = llvm::isa<npu::PeConvOp>(op)
+                    ? geometryOf(cast<npu::PeConvOp>(op))
+                    : geometryOf(cast<npu::TcuConvOp>(op));
   if (static_cast<int64_t>(scatter.data.density.size()) != problem.channels)
     scatter.data.density = {scatter.data.mean()};
-  // Places are those of the whole feature map, and of two-dimensional ones.
-  bool whole = scatter.geometry.y.out == problem.extent[1] &&
-               scatter.geometry.x.out == problem.extent[2];
-  scatter.whole = whole;
+  // Places are those of two-dimensional feature maps.
   const partition::CountMap &counts = scatter.data.counts;
-  if (!whole || counts.rows != scatter.geometry.y.in ||
-      counts.cols != scatter.geometry.x.in)
+  if (counts.rows != scatter.map.y.in || counts.cols != scatter.map.x.in)
     scatter.data.counts = partition::CountMap();
   if (scatter.data.hasPlaces())
     scatter.sums = std::make_shared<partition::PrefixSums>(scatter.data.counts);
+  scatter.parts = partsOf(scatter.map, problem);
+  scatter.geometry = scatter.map.narrowedTo(typicalPart(scatter));
   const machine::TileGeometry geometry = TilePlan().geometry(problem);
   scatter.turn = turnOf(problem, geometry, weights, cut, machine);
   const Windows windows(problem, geometry, cut.variant, scatter.turn, machine);
@@ -339,7 +372,7 @@ constexpr double kUnevenness = 1.0 / 45;
 static double fullness(const TileProblem &problem, const TilePlan &plan,
                        int64_t units) {
   const ScatterProblem &scatter = *problem.scatter;
-  if (scatter.sums ? scatter.sums->total() == 0 : !scatter.whole)
+  if (scatter.sums && scatter.sums->total() == 0)
     return 1;
   const RoundTally tally = workOf(problem, plan, units);
   double most = tally.most / static_cast<double>(tally.rounds);

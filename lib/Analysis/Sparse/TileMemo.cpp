@@ -57,7 +57,7 @@ private:
     digest.add(scatter.cut.block);
     digest.add(scatter.cut.metric).add(scatter.cut.threshold);
     digest.add(scatter.cut.time).add(scatter.cut.halo).add(scatter.geometry);
-    digest.add(scatter.whole).add(scatter.drained);
+    digest.add(scatter.map).add(scatter.parts).add(scatter.drained);
     for (const auto &column : scatter.slices)
       for (const std::vector<SliceCount> &channel : column)
         digest.add(channel);
@@ -72,7 +72,7 @@ support::ArgumentDigest digestOf(const TilePlan &plan) {
   digest.add(plan.images).add(plan.rows).add(plan.cols).add(plan.groups);
   digest.add(plan.slots).add(plan.twoSums).add(plan.tilesOutside);
   digest.add(plan.wideOnly).add(plan.cellBlock).add(plan.turns);
-  digest.add(plan.disjoint).add(plan.equal);
+  digest.add(plan.disjoint).add(plan.equal).add(plan.byWork);
   digest.add(plan.cutAtRunTime).add(plan.moveRounds).add(plan.probes);
   digest.add(uint64_t(plan.folds.size()));
   for (const TileFold &fold : plan.folds)

@@ -246,6 +246,25 @@ llvm::Expected<WaveStreams> StreamPacker::pack(const ColumnWave &wave) const {
 
 } // namespace
 
+/// Cuts each tile of the state buffer by its own non-zeros.
+static llvm::Error cutParts(TileProgram &program,
+                            const machine::Description &machine) {
+  if (!program.plan.byWork || program.problem.scatter->whole())
+    return llvm::Error::success();
+  for (const partition::Box &part : program.problem.scatter->parts) {
+    auto folds =
+        analysis::foldsOf(program.problem, program.plan, part, machine);
+    if (!folds)
+      return makeError(ErrorClass::Internal,
+                       "the results {},{},{},{} cannot be cut into tiles of at "
+                       "most {} x {}",
+                       part.y0, part.x0, part.rows, part.cols,
+                       program.plan.rows, program.plan.cols);
+    program.folds[{part.y0, part.x0}] = std::move(*folds);
+  }
+  return llvm::Error::success();
+}
+
 llvm::Expected<std::unique_ptr<TileProgram>>
 buildTileProgram(Operation *op, llvm::ArrayRef<int64_t> extent,
                  const machine::Description &machine) {
@@ -270,6 +289,8 @@ buildTileProgram(Operation *op, llvm::ArrayRef<int64_t> extent,
   StreamPacker packer(program->problem, *plan, weights, range, machine);
   if (program->problem.biasInSums)
     packer.startAt(analysis::constantWords(cast<npu::TcuConvOp>(op).getBias()));
+  if (llvm::Error error = cutParts(*program, machine))
+    return error;
   int64_t units = analysis::unitsOf(*plan, machine);
   // Planes at the borders of a map with depth run by themselves.
   program->resident =

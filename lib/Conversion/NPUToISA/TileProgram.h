@@ -53,6 +53,9 @@ struct TileProgram {
   analysis::TileProblem problem;
   analysis::TilePlan plan;
   std::vector<WaveStreams> waves;
+  /// Folds of the tiles of the state buffer, by row and column of the first
+  /// result of each; empty: those of the plan are for all.
+  std::map<std::pair<int64_t, int64_t>, std::vector<analysis::TileFold>> folds;
   /// Whole waves stay in weight memory while tiles pass; otherwise each chunk
   /// is fetched for every round of tiles.
   bool resident = true;

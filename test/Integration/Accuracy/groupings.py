@@ -2,11 +2,13 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """What other ways to share exponents would do to the feature maps of networks.
 
-usage: groupings.py MODEL... [--mantissa=8]
+usage: groupings.py MODEL... [--mantissa=8] [--weights]
 
 Runs the first sample of each shared model at W = 16 and encodes every feature
 map of 3 or 4 dimensions, as stored there, under each grouping. Prints a table:
-bits per element, and the mean over the tensors of the signal-to-noise ratio.
+bits per element, and the mean over the tensors of the signal-to-noise ratio. With
+--weights it encodes the weights of convolutions and fully connected layers instead, as
+matrices of output and input channels for each tap, without weight scaling.
 """
 
 import argparse
@@ -15,6 +17,8 @@ import sys
 import tempfile
 
 import numpy as np
+import onnx
+from onnx import numpy_helper
 
 sys.path[:0] = [os.path.join(os.path.dirname(__file__), ".."),
                 os.path.join(os.path.dirname(__file__), "..", "..", "reference")]
@@ -53,6 +57,43 @@ GROUPINGS = {
 }
 
 
+def weight_tiles(x, rows, block):
+    """x [taps, O, C] as tiles of `rows` outputs by `block` inputs."""
+    return np.concatenate([cut(tap[:, :, None], (min(rows, tap.shape[0]), block, 1))
+                           for tap in x])
+
+
+def weight_diagonals(x, block):
+    """Blocks of inputs along the diagonals of outputs and blocks, none of them cut."""
+    groups = []
+    for tap in x:
+        rows = np.pad(tap, [(0, 0), (0, -tap.shape[1] % block)])
+        blocks = rows.reshape(len(rows), -1, block)
+        for at in range(1 - blocks.shape[1], len(rows)):
+            pairs = range(max(0, -at), min(blocks.shape[1], len(rows) - at))
+            own = np.zeros((blocks.shape[1], block))
+            for i, k in enumerate(pairs):
+                own[i] = blocks[at + k, k]
+            groups.append(own.reshape(-1))
+    return np.stack(groups)
+
+
+def weight_quadrants(x):
+    return np.concatenate([cut(tap[:, :, None], (-(-tap.shape[0] // 2), -(-tap.shape[1] // 2), 1))
+                           for tap in x])
+
+
+WEIGHT_GROUPINGS = {
+    "16 inputs (`block=16`)": lambda x: weight_tiles(x, 1, 16),
+    "64 inputs (`block=64`)": lambda x: weight_tiles(x, 1, 64),
+    "4 outputs x 16 inputs (`rows=4`)": lambda x: weight_tiles(x, 4, 16),
+    "16 outputs x 16 inputs (`rows=16`)": lambda x: weight_tiles(x, 16, 16),
+    "diagonals of blocks of 16 inputs": lambda x: weight_diagonals(x, 16),
+    "diagonals of blocks of 8 inputs": lambda x: weight_diagonals(x, 8),
+    "quadrants": weight_quadrants,
+}
+
+
 def encoded(groups, width, unsigned=False, exponents=None):
     """Values after encoding; `exponents` counts octaves below the largest."""
     top = np.abs(groups).max(1, keepdims=True)
@@ -87,11 +128,52 @@ def feature_maps(model):
             yield x.reshape(-1, *x.shape[-2:]) if x.shape[0] == 1 else x[0]
 
 
+def weights(model):
+    """Weights [taps, outputs, inputs] of the products of a network."""
+    graph = onnx.load(common.model_path(model)).graph
+    constants = {w.name: numpy_helper.to_array(w) for w in graph.initializer}
+    for node in graph.node:
+        w = constants.get(node.input[1]) if len(node.input) > 1 else None
+        if w is None or node.op_type not in ("Conv", "Gemm", "MatMul") or w.ndim < 2:
+            continue
+        w = w.astype(np.float64)
+        if node.op_type == "Conv":
+            yield np.moveaxis(w.reshape(*w.shape[:2], -1), 2, 0)
+        elif w.ndim == 2:
+            turned = any(a.name == "transB" and a.i for a in node.attribute)
+            yield (w if turned else w.T)[None]
+
+
+def print_table(rows, bits, models):
+    print("| grouping | bits per element |" + "".join(f" {m} |" for m in models))
+    print("|---|---|" + "---|" * len(models))
+    for name, values in rows.items():
+        print(f"| {name} | {np.mean(bits[name]):.2f} |" +
+              "".join(f" {v:.1f} dB |" for v in values))
+
+
+def of_weights(options):
+    rows, bits = {}, {}
+    for model in options.models:
+        # Of depthwise layers a block is one weight.
+        tensors = [x for x in weights(model) if x.shape[2] >= 16]
+        for name, groups in WEIGHT_GROUPINGS.items():
+            found = [(g, encoded(g, options.mantissa)) for g in map(groups, tensors)]
+            rows.setdefault(name, []).append(np.mean([common.snr_db(*pair) for pair in found]))
+            bits.setdefault(name, []).append(
+                options.mantissa + 8 * sum(len(g) for g, _ in found) / sum(x.size for x in tensors))
+    print_table(rows, bits, options.models)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("models", nargs="+")
     parser.add_argument("--mantissa", type=int, default=8)
+    parser.add_argument("--weights", action="store_true")
     options = parser.parse_args()
+    if options.weights:
+        of_weights(options)
+        return
     width, rows, bits = options.mantissa, {}, {}
     for model in options.models:
         maps = [x for x in feature_maps(model) if np.any(x)]
@@ -108,11 +190,7 @@ def main():
             [common.snr_db(g, encoded(g, width, True)) for g in first]), 8 * share)
         add("16 channels, exponents of 5 bits below the tensor's largest", np.mean(
             [common.snr_db(g, encoded(g, width, exponents=31)) for g in first]), 5 * share)
-    print("| grouping | bits per element |" + "".join(f" {m} |" for m in options.models))
-    print("|---|---|" + "---|" * len(options.models))
-    for name, values in rows.items():
-        print(f"| {name} | {np.mean(bits[name]):.2f} |" +
-              "".join(f" {v:.1f} dB |" for v in values))
+    print_table(rows, bits, options.models)
 
 
 if __name__ == "__main__":

@@ -40,30 +40,49 @@ def boxes_of(text):
     return [tuple(map(int, tile.split(","))) for tile in text.split()]
 
 
-def check_cut(cut, attrs, x, zeros, disjoint):
-    """A problem about one tcc.part, or None; its work is non-zeros or zeros."""
+def imbalance_of(boxes, units, attrs, x, zeros, disjoint):
+    """Largest over mean work, which is non-zeros or zeros."""
     work = []
-    for box in boxes_of(cut["tiles"]):
+    for box in boxes:
         (y0, y1), (x0, x1) = (
             [(box[i], box[i] + box[i + 2]) for i in (0, 1)] if disjoint
             else input_of(box, attrs, x.shape))
         data = x[:, :, y0:y1, x0:x1]
         count = int(np.count_nonzero(data))
         work.append(data.size - count if zeros else count)
-    mean = sum(work) / cut["units"]
-    found = max(work) / mean if mean else 1.0
-    if abs(found - cut["imbalance"]) > 1e-9:
-        return (f"{cut['node']}: instruction {cut['instruction']} reports an "
-                f"imbalance of {cut['imbalance']:.4f}, the map has {found:.4f}")
-    return None
+    mean = sum(work) / units
+    return max(work) / mean if mean else 1.0
+
+
+def place_cuts(node, cuts, parts, *arguments):
+    """Tiles of the cuts in the whole result, and problems: the tiles of a part of the
+    result follow each other, and have the imbalance that the machine reports."""
+    placed, problems, at, area = [], [], 0, 0
+    for cut in cuts:
+        own = boxes_of(cut["tiles"])
+        full = area >= parts[at][2] * parts[at][3]
+        for number in dict.fromkeys(((at + 1) % len(parts), at) if full else (at,)):
+            y, x, rows, columns = parts[number]
+            boxes = [(y + b[0], x + b[1], *b[2:]) for b in own]
+            found = imbalance_of(boxes, cut["units"], *arguments)
+            if abs(found - cut["imbalance"]) <= 1e-9 and all(
+                    b[0] + b[2] <= rows and b[1] + b[3] <= columns for b in own):
+                area = sum(b[2] * b[3] for b in own) + (area if number == at else 0)
+                at = number
+                placed.append(boxes)
+                break
+        else:
+            problems.append(f"{node}: instruction {cut['instruction']} reports an "
+                            f"imbalance of {cut['imbalance']:.4f}, the map has {found:.4f}")
+    return placed, problems
 
 
 def check_cover(name, cuts, shape):
     """Tiles of all cuts of a layer; a region may be cut more than once."""
     times = np.zeros(shape[2:], int)
-    for text in {cut["tiles"] for cut in cuts}:
+    for boxes in cuts:
         own = np.zeros(shape[2:], int)
-        for y, x, rows, cols in boxes_of(text):
+        for y, x, rows, cols in boxes:
             own[y:y + rows, x:x + cols] += 1
         if own.max() > 1:
             return f"{name}: tiles overlap"
@@ -79,8 +98,7 @@ def check_dump(folder, report, zeros):
         index = json.load(file)["tensors"]
     shapes = {t["name"]: t["shape"] for t in plan["tensors"]}
     ops = {op.get("name"): op for op in plan["ops"] if op["op"] == "conv"}
-    halos = {d["node"]: d["cuts"]["halo"] for d in report["decisions"]
-             if "cuts" in d}
+    plans = {d["node"]: d["cuts"] for d in report["decisions"] if "cuts" in d}
     by_node = {}
     for cut in report["cuts"]:
         by_node.setdefault(cut["node"], []).append(cut)
@@ -92,14 +110,16 @@ def check_dump(folder, report, zeros):
             continue
         attrs = dict(op["attrs"], kernel=shapes[op["inputs"]["w"]][2:])
         x = np.load(os.path.join(folder, entry["mantissas"]))
-        disjoint = halos.get(node) == "disjoint"
-        yield from filter(None, (check_cut(cut, attrs, x, zeros, disjoint)
-                                 for cut in cuts))
+        disjoint = plans[node]["halo"] == "disjoint"
+        parts = boxes_of(plans[node].get("parts", "")) or [
+            (0, 0, *(max(pair) for pair in zip(x.shape[2:], shape[2:])))]
+        placed, problems = place_cuts(node, cuts, parts, attrs, x, zeros, disjoint)
+        yield from problems
         if disjoint:
             # What no result reads is not loaded and not cut.
             (_, y1), (_, x1) = input_of((0, 0, *shape[2:]), attrs, x.shape)
             shape = [*shape[:2], y1, x1]
-        yield from filter(None, [check_cover(node, cuts, shape)])
+        yield from filter(None, [check_cover(node, placed, shape)])
 
 
 def run(model, inputs, folder, *options):

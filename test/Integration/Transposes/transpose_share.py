@@ -6,7 +6,9 @@ usage: transpose_share.py MODEL [--most=2.0] [--format=bfp8] [--machine=a1]
 
 Counts data movement nodes by how they are done, and adds up the cycles of the run
 that belong to transposes, shuffles and reshapes; a vector pass among them (the
-encode of what is moved, which any order of elements needs) is printed apart.
+encode of what is moved, which any order of elements needs) is printed apart. Of the
+changes of the partition dimension it prints how many the array does, and the predicted
+cycles of all of them, as chosen and with each of them done by the array.
 Fails if the data movement takes more than `most` percent, or if it writes DRAM where
 it is not a graph output.
 """
@@ -84,12 +86,20 @@ def main():
     ways = [d["choice"] for d in compiled["decisions"]
             if d["choice"] in ("none", "copy", "identity", "dma")]
     counts = ", ".join(f"{ways.count(w)} {w}" for w in sorted(set(ways)))
+    changes = [d for d in compiled["decisions"]
+               if d["choice"] in d.get("alternatives", {})
+               and "identity" in d["alternatives"]]
+    chosen, array = (sum(d["alternatives"][way or d["choice"]] for d in changes)
+                     for way in (None, "identity"))
     share = 100 * moved / total
     print(f"{options.model} {options.format}: {total:,} cycles, {len(nodes)} "
           f"movement nodes ({counts}): {moved:,} cycles, {share:.2f} %; "
           f"their encodes {encoded:,}, {100 * encoded / total:.2f} %; "
           f"DRAM {sum(n['dram_read'] for n in nodes):,} B read, "
-          f"{sum(n['dram_write'] for n in nodes):,} B written")
+          f"{sum(n['dram_write'] for n in nodes):,} B written; "
+          f"{sum(d['choice'] == 'identity' for d in changes)} of {len(changes)} changes "
+          f"of the partition dimension by the array, {chosen:,} cycles predicted, "
+          f"{array:,} if all were")
     return int(share > options.most)
 
 

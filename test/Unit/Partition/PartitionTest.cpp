@@ -312,6 +312,36 @@ TEST(Partition, InputAndOutputBoxesFollowTheIndexRule) {
   }
 }
 
+TEST(Partition, PartsReadWhatTheirResultsReadOfTheWholeMap) {
+  std::mt19937 random(19);
+  auto below = [&](int64_t limit) {
+    return int64_t(random() % unsigned(limit));
+  };
+  auto within = [&](Range all) {
+    const int64_t begin = all.begin + below(all.size());
+    return Range{begin, begin + 1 + below(all.end - begin)};
+  };
+  for (int trial = 0; trial < 500; ++trial) {
+    Geometry map;
+    for (Axis *axis : {&map.y, &map.x}) {
+      axis->kernel = 1 + below(5);
+      axis->stride = 1 + below(3);
+      axis->dilation = 1 + below(2);
+      axis->padBefore = below(3);
+      axis->in = 1 + below(20);
+      axis->out = 1 + below(20);
+    }
+    const Box part = Box::of(within({0, map.y.out}), within({0, map.x.out}));
+    const Geometry own = map.narrowedTo(part);
+    EXPECT_EQ(own.y.out, part.rows);
+    EXPECT_EQ(own.x.out, part.cols);
+    const Box inside = Box::of(within({0, part.rows}), within({0, part.cols}));
+    const Box whole{part.y0 + inside.y0, part.x0 + inside.x0, inside.rows,
+                    inside.cols};
+    EXPECT_EQ(own.inputOf(inside), map.inputOf(whole));
+  }
+}
+
 TEST(Partition, UnreachableThresholdEndsAsBestEffort) {
   // One dense column; a feature map of one row; a threshold of zero and below.
   CountMap column = CountMap::zeros(64, 64);

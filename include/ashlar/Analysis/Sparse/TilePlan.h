@@ -65,14 +65,21 @@ struct CutOptions {
 struct ScatterProblem {
   DataProfile data;
   CutOptions cut;
-  partition::Geometry geometry; ///< of the whole feature map
-  bool whole = true;            ///< the problem is the whole feature map
+  partition::Geometry map; ///< of the whole feature map
+  /// Results that are computed one after the other: tiles of the state buffer,
+  /// or all of them.
+  std::vector<partition::Box> parts;
+  /// Of the part that the problem stands for: one that has about as many
+  /// non-zeros as the mean.
+  partition::Geometry geometry;
   bool drained = false; ///< the drains that make the feature map can count it
   /// Rows of taps from turn to turn of the snake; 0: ascending order.
   uint32_t turn = 0;
   std::shared_ptr<partition::PrefixSums> sums; ///< of the places, if known
   /// By column and channel of its range.
   std::vector<std::vector<std::vector<SliceCount>>> slices;
+
+  bool whole() const { return parts.size() == 1; }
 };
 
 /// Results that leave in one drain: those of adjacent columns, which different
@@ -288,7 +295,11 @@ struct TilePlan {
   /// Tiles of the operand: `cuts` are of the operand, and drains add what the
   /// units have for a result. rows x cols are the results of the largest tile.
   bool disjoint = false;
-  bool equal = false;     ///< disjoint tiles are as equal in size as can be
+  bool equal = false; ///< disjoint tiles are as equal in size as can be
+  /// Tiles follow the non-zeros: each part of the results has folds of its own,
+  /// with tiles of at most rows x cols; `folds` are those of the part that the
+  /// problem stands for.
+  bool byWork = false;
   int64_t moveRounds = 0; ///< of p1, in each tcc.part
   int64_t probes = 0;     ///< boxes that a tcc.part is expected to look up
   double spread = 0;      ///< of the cuts: largest difference of two tiles
@@ -450,10 +461,29 @@ private:
 int64_t leastTileCycles(npu::PeConvOp conv, const WeightPattern &weights,
                         const machine::Description &machine);
 
+/// The folds of a part of the results under a plan, counted from its first
+/// result; nothing if its tiles would be larger than those of the plan.
+std::optional<std::vector<TileFold>>
+foldsOf(const TileProblem &problem, const TilePlan &plan,
+        const partition::Box &part, const machine::Description &machine);
+
+/// The folds of all parts in scatter mode, counted from the first result of the
+/// map.
+std::vector<TileFold> allFolds(const TileProblem &problem, const TilePlan &plan,
+                               const machine::Description &machine);
+
+/// What reports have of cuts besides their plan.
+struct CutFacts {
+  llvm::ArrayRef<TileFold> folds;       ///< of all parts of the results
+  llvm::ArrayRef<partition::Box> parts; ///< several, or nothing
+  const DataProfile &data;
+  const CutOptions &cut;
+  bool drained = false; ///< the drains that make the feature map count it
+};
+
 /// The cuts of a plan in scatter mode for reports: how they were found, how
 /// even they are, and the tiles.
-mlir::DictionaryAttr cutsAttr(const TilePlan &plan, const DataProfile &data,
-                              const CutOptions &cut, bool drained,
+mlir::DictionaryAttr cutsAttr(const TilePlan &plan, const CutFacts &facts,
                               mlir::MLIRContext *context);
 
 } // namespace ashlar::analysis

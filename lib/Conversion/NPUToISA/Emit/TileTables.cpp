@@ -19,17 +19,27 @@ TileTables::TileTables(Generator &generator, const LoadedMap &map,
                        const TileProgram &program)
     : generator(generator), machine(generator.machine), map(map),
       tile(map.tile), geometry(map.geometry), program(program),
-      plan(program.plan), units(analysis::unitsOf(plan, machine)) {
+      plan(program.plan), folds(foldsOfTile()),
+      units(analysis::unitsOf(plan, machine)) {
   const int64_t tileExtent[3] = {plan.images, plan.rows, plan.cols};
   grid[0] = llvm::divideCeilSigned(geometry.extent[0], tileExtent[0]);
   for (int d = 1; d < 3; ++d)
     grid[d] = llvm::divideCeilSigned(geometry.extent[d + 1], tileExtent[d]);
 }
 
+/// The folds of the tile of the state buffer.
+llvm::ArrayRef<analysis::TileFold> TileTables::foldsOfTile() const {
+  const analysis::Shape &start = tile.out.start;
+  const size_t rank = start.size();
+  const auto own =
+      program.folds.find({rank > 3 ? start[rank - 2] : 0, start[rank - 1]});
+  return own == program.folds.end() ? plan.folds : own->second;
+}
+
 int64_t TileTables::rounds() const {
-  return plan.folds.empty()
+  return folds.empty()
              ? llvm::divideCeilSigned(grid[0] * grid[1] * grid[2], units)
-             : grid[0] * static_cast<int64_t>(plan.folds.size());
+             : grid[0] * static_cast<int64_t>(folds.size());
 }
 
 std::pair<unsigned, bool> TileTables::take(Use use, int64_t round,
@@ -46,7 +56,7 @@ unsigned TileTables::of(int64_t round, int64_t copies) {
   auto [table, isNew] = take(Use::Runs, round, copies);
   if (!isNew)
     return table;
-  if (plan.folds.empty())
+  if (folds.empty())
     emitTable(table, round, copies, copies);
   else if (plan.cutAtRunTime)
     emitPart(table, round, copies);
@@ -154,7 +164,8 @@ void TileTables::emitTiles(isa::TccOperand op) {
 /// Unequal tiles, entry by entry: `Op` is tcc.tile or tcc.operand.
 template <typename Op>
 void TileTables::emitCuts(unsigned table, int64_t round, int64_t copies) {
-  int64_t unit = 0, folds = static_cast<int64_t>(plan.folds.size());
+  int64_t unit = 0;
+  const auto count = static_cast<int64_t>(folds.size());
   auto add = [&](const partition::Box &tile) {
     Op op{};
     op.table = table;
@@ -163,13 +174,13 @@ void TileTables::emitCuts(unsigned table, int64_t round, int64_t copies) {
     op.copies = copies;
     op.gridN = op.gridH = op.gridW = 1;
     op.images = plan.images;
-    op.n0 = round / folds * plan.images;
+    op.n0 = round / count * plan.images;
     op.y0 = tile.y0, op.x0 = tile.x0;
     op.tileH = tile.rows, op.tileW = tile.cols;
     emitTiles(op);
     unit += copies;
   };
-  for (const partition::Box &tile : plan.folds[round % folds].cuts)
+  for (const partition::Box &tile : folds[round % count].cuts)
     if (!tile.empty())
       add(tile);
   if (unit == 0) // no result meets the operand, but all of them are drained
@@ -209,15 +220,15 @@ void TileTables::emitPart(unsigned table, int64_t round, int64_t copies) {
     emitCount();
   analysis::CountedMap::Counters counters = generator.counters.of(tile.op);
   const analysis::ScatterProblem &scatter = *program.problem.scatter;
-  auto folds = static_cast<int64_t>(plan.folds.size());
-  const partition::Box &region = plan.folds[round % folds].region;
+  const auto count = static_cast<int64_t>(folds.size());
+  const partition::Box &region = folds[round % count].region;
   isa::TccPart part{};
   part.table = table;
   part.copies = copies;
   part.units = units;
   part.gridN = 1;
   part.images = plan.images;
-  part.n0 = round / folds * plan.images;
+  part.n0 = round / count * plan.images;
   part.endN = geometry.extent[0];
   part.y0 = region.y0, part.x0 = region.x0;
   part.endH = region.y0 + region.rows, part.endW = region.x0 + region.cols;

@@ -82,6 +82,7 @@ public:
   unsigned handedOn(int64_t round, int64_t copies, int64_t turn);
 
 private:
+  llvm::ArrayRef<analysis::TileFold> foldsOfTile() const;
   /// Tiles [first, first + high * wide) of the grid.
   struct Rectangle {
     int64_t first = 0, high = 1, wide = 1;
@@ -106,6 +107,8 @@ private:
   const ProductGeometry &geometry;
   const TileProgram &program;
   const analysis::TilePlan &plan;
+  /// Of the tile of the state buffer; empty: a grid of equal tiles.
+  llvm::ArrayRef<analysis::TileFold> folds;
   int64_t grid[3], units;
   bool counted = false; ///< the input, for cuts at run time
   std::map<std::tuple<Use, int64_t, int64_t>, unsigned> tables;

@@ -196,11 +196,15 @@ struct ChooseClusterPass : impl::ChooseClusterBase<ChooseClusterPass> {
       describe(decision, {*candidate.plan(), candidate.best().unskipped,
                           candidate.best().parts, 1, candidate.scatters()});
     }
-    if (candidate.sparse && candidate.scatters())
-      decision.facts.set("cuts",
-                         analysis::cutsAttr(*candidate.scatter.plan,
-                                            candidate.data, cutOf(candidate),
-                                            candidate.drained, &getContext()));
+    if (candidate.sparse && candidate.scatters()) {
+      const analysis::TilePlan &plan = *candidate.scatter.plan;
+      const analysis::CutOptions cut = cutOf(candidate);
+      decision.facts.set(
+          "cuts",
+          analysis::cutsAttr(
+              plan, {plan.folds, {}, candidate.data, cut, candidate.drained},
+              &getContext()));
+    }
     decision.record(conv, kSparseDecisionAttr);
     if (candidate.sparse)
       convert(candidate);

@@ -57,11 +57,18 @@ struct DescribeClustersPass : impl::DescribeClustersBase<DescribeClustersPass> {
     describe(decision, {*plan, plans.unskippedCycles(*plan),
                         analysis::mostParts(problem), tiles, plan->scatter});
     decision.facts.erase("cuts");
-    if (problem.scatter)
-      decision.facts.set(
-          "cuts",
-          analysis::cutsAttr(*plan, problem.scatter->data, problem.scatter->cut,
-                             problem.scatter->drained, &getContext()));
+    if (problem.scatter) {
+      const analysis::ScatterProblem &scatter = *problem.scatter;
+      const auto folds = analysis::allFolds(problem, *plan, machine);
+      llvm::ArrayRef<partition::Box> parts = scatter.parts;
+      if (scatter.whole())
+        parts = {};
+      decision.facts.set("cuts",
+                         analysis::cutsAttr(*plan,
+                                            {folds, parts, scatter.data,
+                                             scatter.cut, scatter.drained},
+                                            &getContext()));
+    }
     decision.record(conv, kSparseDecisionAttr);
   }
 };
