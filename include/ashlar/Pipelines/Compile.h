@@ -171,6 +171,9 @@ std::string collectDecisions(mlir::ModuleOp module);
 /// A decision about the whole program as such an array; empty if it is null.
 std::string programDecision(records::DecisionAttr decision);
 
+/// Decisions about the whole program that the module carries, as such an array.
+std::string decisionsOfModule(mlir::ModuleOp module);
+
 /// Concatenates the decisions of two texts made by collectDecisions().
 std::string joinDecisions(llvm::StringRef first, llvm::StringRef second);
 

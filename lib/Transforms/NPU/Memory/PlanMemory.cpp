@@ -448,9 +448,8 @@ bool Planner::placeAll(size_t first, bool mayEvict) {
 void Planner::annotate(ModuleOp module) {
   Builder builder(module.getContext());
   if (reserved > identity)
-    module->setAttr(
-        analysis::kConstantsAttr,
-        RegionAttr::get(module.getContext(), identity, constantBytes()));
+    module->setAttr(kConstantsAttr, RegionAttr::get(module.getContext(),
+                                                    identity, constantBytes()));
   const std::vector<int64_t> rings = ringBases();
   for (auto [i, plan] : llvm::enumerate(plans)) {
     recordInPlace(i);
