@@ -110,7 +110,7 @@ def PackRows : Pass<"ashlar-npu-pack-rows", "::mlir::ModuleOp"> {
 }
 
 def PoolInDrain : Pass<"ashlar-npu-pool-in-drain", "::mlir::ModuleOp"> {
-  let summary = "drain products through the windows of the pool behind them";
+  let summary = "drain products through the windows of the pool that follows";
   let description = [{
     A pool that alone reads a convolution of the array can take the sums from
     PSUM: `vec.drain` applies the epilogue, rounds every value as the drain would

@@ -128,7 +128,7 @@ void Planner::collect(ModuleOp module) {
 }
 
 /// Bytes of every partition for the identities that transposes share: bytes,
-/// and behind them bf16 where any multiplies floats.
+/// and after them bf16 where any multiplies floats.
 int64_t Planner::identityBytes() const {
   bool any = false, floats = false;
   for (const OpPlan &plan : plans) {
