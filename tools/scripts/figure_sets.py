@@ -227,6 +227,23 @@ def residuals():
                   for m in ("resnet8_cifar10", "resnet20_cifar10")])
 
 
+@functools.cache
+def unsigned_table(model):
+    text = tools.script("test/Integration/Accuracy/unsigned_blocks.py", model, "--table")
+    return [[cell.strip() for cell in line.strip("|").split("|")]
+            for line in text.splitlines() if line.startswith(f"| {model} |")]
+
+
+def unsigned_blocks():
+    formats = ("w=8", "w=8, unsigned", "w=9")
+    return Table("unsigned-blocks", ["network", "activations", "tensors without signs", "cycles",
+                                     "DRAM bytes", "noise"],
+                 [Row(f"{m} {formats[i]}", lambda m=m, i=i: unsigned_table(m)[i], True,
+                      ("models", "onnxruntime"))
+                  for m in ("mnist_cnn", "kws_dscnn", "resnet8_cifar10", "resnet20_cifar10",
+                            "mobilenet_v1_0.25_128") for i in range(len(formats))])
+
+
 def rounding(model, width):
     def measure():
         text = tools.script("test/Integration/Accuracy/rounding_draws.py", model, f"--width={width}")
@@ -279,6 +296,6 @@ def all_sets():
     import figure_studies
     first = [Console("glyphs", [], [Row("run", glyphs)]),
              Console("evaluation", [], [Row("run", evaluation)]), networks(), speed(), *boards(), storages(),
-             integer_networks(), chosen_formats(), conversions(), residuals(), roundings(),
+             integer_networks(), chosen_formats(), conversions(), residuals(), unsigned_blocks(), roundings(),
              accuracy(), presets()]
     return first + figure_studies.all_sets()
