@@ -100,7 +100,8 @@ struct CompileOptions {
   std::string packRows = "auto";
   /// Pools that drain PSUM: auto, on or off.
   std::string poolDrain = "auto";
-  /// What applies the functions that follow products: auto, drain, vector or shared.
+  /// What applies the functions that follow products: auto, drain, vector or
+  /// shared.
   std::string functionEngine = "auto";
   /// How transposes are done: auto, pe, planes, floats, dma or copy.
   std::string transpose = "auto";

@@ -227,11 +227,10 @@ Value present(Node &n, Attention &a, Value past, Value rows,
     return n.concat({past, fresh}, 2);
   }
   if (total && *total > shape[2])
-    return n.unsupported(
-        "total_sequence_length is {}, the past has {} rows "
-        "and {} come: expected their sum, or a past with room "
-        "for all",
-        *total, shape[2], added[2]);
+    return n.unsupported("total_sequence_length is {}, the past has {} rows "
+                         "and {} come: expected their sum, or a past with room "
+                         "for all",
+                         *total, shape[2], added[2]);
   return placed(n, past, fresh, a.start);
 }
 
