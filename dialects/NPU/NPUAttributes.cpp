@@ -4,8 +4,7 @@
 // module. Everything else in the namespace is refused. A module comes from a
 // file as often as from a pass.
 
-#include "dialects/NPU/NPUDialect.h"
-#include "dialects/NPU/Placement.h"
+#include "dialects/NPU/ModuleAttributes.h"
 #include "mlir/IR/BuiltinAttributes.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "llvm/ADT/STLExtras.h"
@@ -28,13 +27,6 @@ bool is(Attribute value) {
   return isa<T>(value);
 }
 
-/// Which packed rows convolutions may have (kPackRowsAttr).
-bool isPackRows(Attribute value) {
-  auto mode = dyn_cast<StringAttr>(value);
-  return mode && (mode == kRowsApart || mode == "columns" ||
-                  mode == kRowsCompared || mode == "off");
-}
-
 /// Densities by name of the planned tensor.
 bool isProfiles(Attribute value) {
   auto profiles = dyn_cast<DictionaryAttr>(value);
@@ -46,19 +38,50 @@ bool isProfiles(Attribute value) {
 constexpr StringLiteral kDecision = "a #ashlar.decision";
 
 const ModuleAttribute moduleAttributes[] = {
-    {"npu.profile", isProfiles, "a dictionary of #npu.profile"},
-    {"npu.dense_reason", is<StringAttr>, "a string"},
-    {"npu.constants", is<RegionAttr>, "a #npu.region"},
-    {kBanksApartAttr, is<UnitAttr>, "a unit attribute"},
-    {kPackedExponentsAttr, is<UnitAttr>, "a unit attribute"},
-    {kPackRowsAttr, isPackRows,
-     "\"apart\", \"columns\", \"compared\" or \"off\""},
+    {kProfileAttr, isProfiles, "a dictionary of #npu.profile"},
+    {kConstantsAttr, is<RegionAttr>, "a #npu.region"},
+    {kTuningAttr, is<TuningAttr>, "a #npu.tuning"},
     {kBanksDecisionAttr, is<records::DecisionAttr>, kDecision},
     {kExponentsDecisionAttr, is<records::DecisionAttr>, kDecision},
     {kComparisonsDecisionAttr, is<records::DecisionAttr>, kDecision},
 };
 
 } // namespace
+
+TuningAttr TuningAttr::getDefault(MLIRContext *context) {
+  return get(context, RowPackingMode::Auto, /*banks_apart=*/false,
+             /*packed_exponents=*/false);
+}
+
+bool TuningAttr::isDefault() const { return *this == getDefault(getContext()); }
+
+TuningAttr TuningAttr::withPackRows(RowPackingMode mode) const {
+  return get(getContext(), mode, getBanksApart(), getPackedExponents());
+}
+
+TuningAttr TuningAttr::withBanksApart(bool apart) const {
+  return get(getContext(), getPackRows(), apart, getPackedExponents());
+}
+
+TuningAttr TuningAttr::withPackedExponents(bool packed) const {
+  return get(getContext(), getPackRows(), getBanksApart(), packed);
+}
+
+TuningAttr tuningOf(Operation *op) {
+  auto module = dyn_cast<ModuleOp>(op);
+  if (!module)
+    module = op->getParentOfType<ModuleOp>();
+  auto tuning =
+      module ? module->getAttrOfType<TuningAttr>(kTuningAttr) : TuningAttr();
+  return tuning ? tuning : TuningAttr::getDefault(op->getContext());
+}
+
+void setTuning(ModuleOp module, TuningAttr tuning) {
+  if (tuning.isDefault())
+    module->removeAttr(kTuningAttr);
+  else
+    module->setAttr(kTuningAttr, tuning);
+}
 
 LogicalResult NPUDialect::verifyOperationAttribute(Operation *op,
                                                    NamedAttribute attr) {

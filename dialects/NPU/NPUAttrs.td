@@ -299,6 +299,52 @@ def NPU_RegionAttr : NPU_Attr<"Region", "region"> {
   let genVerifyDecl = 1;
 }
 
+def NPU_RowPackingMode : I32EnumAttr<"RowPackingMode",
+    "packed rows that convolutions may have", [
+      I32EnumAttrCase<"Auto", 0, "auto">,
+      I32EnumAttrCase<"Apart", 1, "apart">,
+      I32EnumAttrCase<"Columns", 2, "columns">,
+      I32EnumAttrCase<"Compared", 3, "compared">,
+      I32EnumAttrCase<"Off", 4, "off">]> {
+  let cppNamespace = "::ashlar::npu";
+  let genSpecializedAttr = 0;
+}
+
+def NPU_TuningAttr : NPU_Attr<"Tuning", "tuning"> {
+  let summary = "Choices for the whole program";
+  let description = [{
+    Attribute `npu.tuning` of a module: choices that the user made, or that the
+    compiler found by comparing the cycles of whole programs. No bit of a
+    result depends on them.
+
+    * `pack_rows`: rows of results that a convolution computes in one step of
+      the array. `auto`: passes choose by predicted cycles; `apart`: with as
+      many rows of the operand side by side wherever possible; `columns`: the
+      operand stays as it lies; `compared`: the same, because the whole network
+      takes fewer cycles so; `off`: one row;
+    * `banks_apart`: where there is room, a result lies in other banks of the
+      state buffer than the operands of its operation;
+    * `packed_exponents`: exponents of the weights of the dense array take few
+      bits in DRAM where that costs no cycles.
+
+    Example: `#npu.tuning<pack_rows = columns, banks_apart = true>`
+  }];
+  let parameters = (ins
+      DefaultValuedParameter<"::ashlar::npu::RowPackingMode",
+                             "::ashlar::npu::RowPackingMode::Auto">:$pack_rows,
+      DefaultValuedParameter<"bool", "false">:$banks_apart,
+      DefaultValuedParameter<"bool", "false">:$packed_exponents);
+  let assemblyFormat = "`<` struct(params) `>`";
+  let extraClassDeclaration = [{
+    /// Passes choose: what a module without the attribute means.
+    static TuningAttr getDefault(::mlir::MLIRContext *context);
+    bool isDefault() const;
+    TuningAttr withPackRows(RowPackingMode mode) const;
+    TuningAttr withBanksApart(bool apart) const;
+    TuningAttr withPackedExponents(bool packed) const;
+  }];
+}
+
 /// A decision that a later phase makes: absent until then.
 class NPU_Decision<Attr attr> : DefaultValuedOptionalAttr<attr, "nullptr"> {
   let constBuilderCall = "nullptr";

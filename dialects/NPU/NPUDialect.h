@@ -54,15 +54,6 @@ class HostEngine : public mlir::OpTrait::TraitBase<ConcreteType, HostEngine> {};
 
 namespace ashlar::npu {
 
-/// Attribute of a module: which rows of results convolutions have in one step
-/// of the array, "apart" (as many of the operand wherever possible), "columns"
-/// (the operand stays as it lies), "compared" (the same, because the whole
-/// network takes fewer cycles so) or "off". Without it passes choose. No bit of
-/// a result depends on it.
-inline constexpr llvm::StringLiteral kPackRowsAttr = "npu.pack_rows";
-inline constexpr llvm::StringLiteral kRowsApart = "apart";
-inline constexpr llvm::StringLiteral kRowsCompared = "compared";
-
 /// Decisions about `op`; null without one, for a null `op`, and for one of
 /// another dialect.
 OriginAttr originOf(mlir::Operation *op);

@@ -12,11 +12,6 @@
 using namespace ashlar;
 using namespace ashlar::isa;
 
-llvm::StringRef isa::streamEncodingName(StreamEncoding encoding) {
-  static constexpr llvm::StringLiteral names[] = {"list", "bitmap", "dense"};
-  return names[static_cast<unsigned>(encoding)];
-}
-
 //===- Widths -------------------------------------------------------------===//
 
 /// Bits that hold the indices 0 .. count - 1.

@@ -18,10 +18,6 @@ uint64_t ashlar::machine::transposeWaves(uint64_t rows, uint64_t cols) {
   return rows == 0 || cols == 0 ? 0 : limited(rows) + limited(cols) - 1;
 }
 
-uint64_t ashlar::machine::entryWave(uint64_t row, uint64_t col) {
-  return limited(row) + limited(col) + 1;
-}
-
 uint64_t ashlar::machine::rowWave(uint64_t row, uint64_t cols) {
   return limited(row) + limited(cols);
 }
@@ -221,11 +217,4 @@ uint64_t ashlar::machine::transposeRoundTrip(const Description &machine,
   // Written in its own layout, transposed on the way back.
   return limited(dmaCopy(machine, matrix.asItLies(), matrix.inDram()).complete +
                  transposeOnLoad(machine, m, n, elementBytes));
-}
-
-uint64_t ashlar::machine::transposeOnChipCopy(const Description &machine,
-                                              uint64_t m, uint64_t n,
-                                              uint64_t elementBytes) {
-  const Matrix matrix(machine, m, n, elementBytes);
-  return dmaCopy(machine, matrix.asItLies(), matrix.transposed()).complete;
 }

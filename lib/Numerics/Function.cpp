@@ -335,13 +335,6 @@ uint64_t toUnsigned(double value, int bits) {
 float fromSigned(int64_t value) { return static_cast<float>(value); }
 float fromUnsigned(uint64_t value) { return static_cast<float>(value); }
 
-int64_t wrapTo(int64_t value, int bits, bool isSigned) {
-  int drop = 64 - bits;
-  uint64_t moved = static_cast<uint64_t>(value) << drop;
-  return isSigned ? static_cast<int64_t>(moved) >> drop
-                  : static_cast<int64_t>(moved >> drop);
-}
-
 int64_t saturateTo(int64_t value, int bits, bool isSigned) {
   if (!isSigned) {
     if (value < 0)

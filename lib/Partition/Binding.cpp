@@ -241,13 +241,4 @@ static constexpr llvm::StringLiteral kBindings[] = {"static", "2x2", "mesh",
 
 llvm::StringRef name(Binding binding) { return kBindings[unsigned(binding)]; }
 
-llvm::Expected<Binding> parseBinding(llvm::StringRef text) {
-  for (unsigned i = 0; i < std::size(kBindings); ++i)
-    if (text == kBindings[i])
-      return Binding(i);
-  return makeError(ErrorClass::Usage,
-                   "unknown binding '{}', expected static, 2x2, mesh or benes",
-                   text.str());
-}
-
 } // namespace ashlar::partition

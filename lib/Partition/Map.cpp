@@ -35,22 +35,6 @@ CountMap CountMap::ofValues(llvm::ArrayRef<int16_t> values, int64_t channels,
   return map;
 }
 
-std::vector<uint64_t> rowHistogram(const CountMap &map) {
-  std::vector<uint64_t> histogram(map.rows, 0);
-  for (int64_t y = 0; y < map.rows; ++y)
-    for (int64_t x = 0; x < map.cols; ++x)
-      histogram[y] += map.at(y, x);
-  return histogram;
-}
-
-std::vector<uint64_t> columnHistogram(const CountMap &map) {
-  std::vector<uint64_t> histogram(map.cols, 0);
-  for (int64_t y = 0; y < map.rows; ++y)
-    for (int64_t x = 0; x < map.cols; ++x)
-      histogram[x] += map.at(y, x);
-  return histogram;
-}
-
 PrefixSums::PrefixSums(const CountMap &map) : pitch(map.cols + 1) {
   sums.assign((map.rows + 1) * pitch, 0);
   for (int64_t y = 0; y < map.rows; ++y) {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // One compilation: its module, the phase that it has reached, and the choices
-// that are made by timing whole programs. Compile.cpp has the phases, Tune.cpp
-// the choices.
+// that are made by timing whole programs. Compile.cpp has the phases,
+// CheckEntry.cpp the checks of modules from files, Tune*.cpp the choices.
 
 #ifndef ASHLAR_LIB_PIPELINES_COMPILATION_H
 #define ASHLAR_LIB_PIPELINES_COMPILATION_H
@@ -15,7 +15,7 @@
 #include "ashlar/Pipelines/Compile.h"
 #include "ashlar/Support/Error.h"
 #include "ashlar/Transforms/NPU/Passes.h"
-#include "dialects/NPU/Placement.h"
+#include "dialects/NPU/ModuleAttributes.h"
 #include "mlir/Pass/PassManager.h"
 
 namespace ashlar::pipelines {
@@ -25,26 +25,45 @@ inline ErrorClass failureClass(Phase phase) {
   return phase == Phase::Plan ? ErrorClass::Capacity : ErrorClass::Unsupported;
 }
 
-/// Why results lie where they do, once that was compared.
-inline records::DecisionAttr exponentsDecisionOf(mlir::ModuleOp module) {
-  return module->getAttrOfType<records::DecisionAttr>(
-      npu::kExponentsDecisionAttr);
-}
-inline records::DecisionAttr banksDecisionOf(mlir::ModuleOp module) {
-  return module->getAttrOfType<records::DecisionAttr>(npu::kBanksDecisionAttr);
-}
-
-/// Which choices whole programs did not make, if any.
-inline records::DecisionAttr comparisonsDecisionOf(mlir::ModuleOp module) {
-  return module->getAttrOfType<records::DecisionAttr>(
-      npu::kComparisonsDecisionAttr);
-}
+/// True if a program with other choices may fit the machine where one is
+/// refused with this error.
+bool mayFitOtherwise(const llvm::Error &refusal);
 
 /// What choose-cluster is told.
 struct ClusterChoice {
   std::string mode;
   bool scatter = true; ///< auto may use scatter mode
-  std::string reason;  ///< that mode off gives
+  std::string reason;  ///< that modes off and tile give
+};
+
+/// In what programs of one network differ that are compared.
+struct ProgramChoices {
+  ClusterChoice clusters;
+  npu::TuningAttr tuning;                  ///< of the module
+  bool keepLarge = true;                   ///< option of spread-maps
+  std::string poolDrain, poolReason;       ///< options of pool-in-drain
+  std::string keep, keepReason;            ///< options of keep-maps
+  records::DecisionAttr banksDecision;     ///< why, once it was compared
+  records::DecisionAttr exponentsDecision; ///< why, once it was decided
+
+  /// What the options ask for.
+  ProgramChoices(const CompileOptions &options, mlir::MLIRContext &context);
+};
+
+/// One of two programs as a decision says it: its choice, and what "the whole
+/// network takes cycles with".
+struct ComparedName {
+  llvm::StringLiteral choice, words;
+};
+
+/// Cycles of an alternative, and of the program that it was compared with.
+struct CycleComparison {
+  uint64_t cycles = 0, otherwise = 0;
+  bool isFaster() const { return cycles < otherwise; }
+  /// The decision about both, for reports; `taken`: for the alternative.
+  records::DecisionAttr decide(const ComparedName &alternative,
+                               const ComparedName &other, bool taken,
+                               mlir::MLIRContext &context) const;
 };
 
 /// A program that is compared with others.
@@ -54,19 +73,30 @@ struct Tried {
   mlir::OwningOpRef<mlir::ModuleOp> assigned;
   /// The module before emission.
   mlir::OwningOpRef<mlir::ModuleOp> tiled;
+  /// Once it was run.
+  std::optional<NetworkCycles> known;
 
   /// The cycles of the program; it is run once.
   llvm::Expected<const NetworkCycles *>
   cycles(ComparisonBudget &budget, llvm::ArrayRef<HostTensor> sample);
 
-  /// Once it was run.
-  std::optional<NetworkCycles> known;
+  /// Adds a decision about the whole program to those of reports.
+  void addDecision(records::DecisionAttr decision);
+  /// Puts the outcome of a comparison in the place of a reason.
+  void replaceReason(llvm::StringRef placeholder, llvm::StringRef reason);
+  void setDecisions(std::string decisions);
+};
+
+/// A program, compared with another.
+struct Alternative {
+  Tried program;
+  CycleComparison cycles;
 };
 
 class Compilation {
 public:
   Compilation(const CompileOptions &options, mlir::MLIRContext &context)
-      : options(options), context(context),
+      : options(options), context(context), choices(options, context),
         budget(std::make_shared<ComparisonBudget>(options.comparedWork)) {}
 
   llvm::Expected<CompileResult> run();
@@ -82,40 +112,49 @@ public:
     first = static_cast<int>(done) + 1;
   }
 
-  void choose(const ClusterChoice &choice) {
-    measured.clear();
-    clusters = choice.mode;
-    scatter = choice.scatter;
-    denseReason = choice.reason;
-  }
-
 private:
   /// True if folds are chosen together with clusters.
   bool comparesFolds() const {
-    return !trial && clusters == "auto" && options.foldWidth == "auto";
+    return !trial && choices.clusters.mode == "auto" &&
+           options.foldWidth == "auto";
   }
   llvm::Error chooseFolds(mlir::ModuleOp before);
   llvm::Expected<int64_t> cyclesFrom(mlir::ModuleOp module, Phase next,
                                      llvm::StringRef foldOnly,
                                      std::shared_ptr<ComparisonBudget> of);
+  void noteFoldsNotCompared();
   llvm::Expected<NetworkCycles> cyclesOfResult();
-  llvm::Expected<Tried> tryClusters(const ClusterChoice &choice);
-  llvm::Expected<Tried> tryPredicted(ClusterChoice &choice);
-  llvm::Expected<Tried> tryRows(ClusterChoice &choice);
-  llvm::Expected<Tried> trySpilled(ClusterChoice &choice, llvm::Error refusal);
-  llvm::Expected<Tried> tryLayouts(ClusterChoice &choice);
-  llvm::Expected<Tried> tryPools(ClusterChoice &choice);
-  llvm::Expected<Tried> tryKept(ClusterChoice &choice);
+
+  // The frame of comparisons.
+  llvm::Expected<Tried> runTrial(const ProgramChoices &of,
+                                 mlir::ModuleOp module, Phase next);
+  llvm::Expected<Tried> runTrial(const ProgramChoices &of);
+  llvm::Expected<std::optional<Alternative>>
+  compare(Tried &known, llvm::StringRef what,
+          llvm::function_ref<llvm::Expected<Tried>()> make);
+  llvm::Expected<std::optional<CycleComparison>>
+  takeFaster(Tried &known, llvm::StringRef what, const ProgramChoices &other);
+
+  // What is compared. Each keeps `choices` those of the program that it leaves.
   llvm::Error bindCommon();
   llvm::Expected<bool> measureChoices();
-  void finishWith(CompileResult best, double binding);
-  llvm::Expected<Tried> tryBanks(const ClusterChoice &choice, Tried dense);
+  llvm::Expected<Tried> tryPredicted();
+  llvm::Expected<Tried> tryRows();
+  llvm::Expected<Tried> trySpilled(llvm::Error refusal);
+  llvm::Expected<Tried> tryLargeMaps();
+  llvm::Expected<Tried> tryPools();
+  llvm::Expected<Tried> tryKept();
+  llvm::Error tryBanks(Tried &best);
+  llvm::Expected<llvm::SmallVector<ClusterChoice, 3>>
+  otherClusters(Tried &first, bool open);
+  llvm::Expected<std::optional<Tried>>
+  tryClusters(const ClusterChoice &clusters);
+  llvm::Error takeClusters(Tried &best, ClusterChoice clusters, bool open);
   void packManyExponents();
-  llvm::Expected<Tried> tryExponents(const ClusterChoice &choice, Tried bytes);
-  llvm::Expected<Tried> tryFirst(ClusterChoice &choice);
-  llvm::Expected<std::optional<Tried>> tryOther(const ClusterChoice &choice);
-  llvm::Expected<Tried> runTrial(const ClusterChoice &choice,
-                                 mlir::ModuleOp module, Phase next);
+  llvm::Error tryExponents(Tried &best);
+  void takeEmission(Tried &best, Tried emitted);
+  void finishWith(CompileResult best, double binding);
+
   llvm::Error runPhase(Phase phase);
   /// Tells CompileOptions::onStage, but not of trials.
   void announce(llvm::StringRef stage, double share) const;
@@ -138,11 +177,13 @@ private:
   void setProfile();
   llvm::Error assemble();
   llvm::Error checkEntry();
+  llvm::Error checkBorders();
   llvm::Error checkPlan();
   llvm::Error verifyLayouts();
 
   const CompileOptions &options;
   mlir::MLIRContext &context;
+  ProgramChoices choices;
   /// Of all programs that are compared.
   std::shared_ptr<ComparisonBudget> budget;
   machine::Description machine;
@@ -163,25 +204,8 @@ private:
   std::optional<NetworkCycles> timed; ///< of the program, if it was run
   std::string dataName = "data";      ///< of resources that hold constants
   std::string foldOnly;               ///< the fold to take, or empty
-  std::string clusters = options.sparse.mode; ///< of choose-cluster
-  bool scatter = true;                        ///< auto may use scatter mode
-  std::string packRows = options.packRows;    ///< kPackRowsAttr, or auto
-  bool keepLarge = true;                      ///< option of spread-maps
-  /// Option of pool-in-drain: programs that are compared may try more.
-  std::string poolDrain =
-      options.poolDrain == "auto" && options.comparedWork > 0
-          ? "eager"
-          : options.poolDrain;
-  std::string poolReason;                 ///< that mode off gives
-  std::string keep = options.sparse.keep; ///< of keep-maps
-  std::string keepReason;                 ///< that mode off gives
-  bool banksApart = false; ///< results lie in other banks than operands
-  records::DecisionAttr banksDecision;       ///< why, once it was compared
-  bool packsExponents = false;               ///< kPackedExponentsAttr
-  records::DecisionAttr exponentsDecision;   ///< why, once it was compared
   records::DecisionAttr comparisonsDecision; ///< what was not compared
-  std::string denseReason;
-  std::string measured; ///< option of choose-cluster
+  std::string measured;                      ///< option of choose-cluster
 };
 
 } // namespace ashlar::pipelines

@@ -5,12 +5,10 @@
 #include "ashlar/Pipelines/Compile.h"
 
 #include "Compilation.h"
+#include "DiagnosticText.h"
 #include "PhaseFile.h"
 #include "PlainMessage.h"
 
-#include "ashlar/Analysis/Layout/MapForm.h"
-#include "ashlar/Analysis/Layout/StorageType.h"
-#include "ashlar/Analysis/Module/NodeNames.h"
 #include "ashlar/Analysis/Module/NumericPlan.h"
 #include "ashlar/Codegen/Assemble.h"
 #include "ashlar/Conversion/NNToNPU/NNToNPU.h"
@@ -22,15 +20,11 @@
 #include "ashlar/Transforms/NN/Passes.h"
 #include "ashlar/Transforms/NPU/Passes.h"
 #include "ashlar/Transforms/Tile/Passes.h"
-#include "dialects/BFP/BFPDialect.h"
 #include "dialects/NN/NNDeferred.h"
-#include "dialects/NN/NNDialect.h"
 #include "dialects/NPU/NPUDialect.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
-#include "mlir/IR/Diagnostics.h"
 #include "mlir/Pass/PassInstrumentation.h"
 #include "mlir/Pass/PassManager.h"
-#include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringSwitch.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -45,38 +39,6 @@ namespace {
 
 constexpr std::array<llvm::StringLiteral, 8> names = {
     "import", "simplify", "fold", "quantise", "assign", "plan", "tile", "emit"};
-
-/// Collects error diagnostics as text that names the ONNX node.
-class DiagnosticText {
-public:
-  explicit DiagnosticText(MLIRContext &context)
-      : handler(&context, [this](Diagnostic &diagnostic) {
-          if (diagnostic.getSeverity() != DiagnosticSeverity::Error)
-            return failure();
-          add(diagnostic);
-          return success();
-        }) {}
-
-  bool isEmpty() const { return text.empty(); }
-  std::string take() {
-    return text.empty() ? "a pass failed without a message" : text;
-  }
-
-private:
-  void add(Diagnostic &diagnostic) {
-    if (!text.empty())
-      text += "\n";
-    std::string node = analysis::getNodeName(diagnostic.getLocation());
-    if (!node.empty())
-      text += "node '" + node + "': ";
-    text += diagnostic.str();
-    for (Diagnostic &note : diagnostic.getNotes())
-      text += "; " + note.str();
-  }
-
-  std::string text;
-  ScopedDiagnosticHandler handler;
-};
 
 /// Remembers the pass that failed.
 class FailedPass : public PassInstrumentation {
@@ -176,7 +138,7 @@ llvm::Error Compilation::emit() {
 
 /// The form that was asked for, or found best for the module.
 static WeightForm weightFormOf(llvm::StringRef name, ModuleOp module) {
-  if (name == "auto" && module->hasAttr(npu::kPackedExponentsAttr))
+  if (name == "auto" && npu::tuningOf(module).getPackedExponents())
     return WeightForm::AutoExponents;
   return llvm::StringSwitch<WeightForm>(name)
       .Case("off", WeightForm::Dense)
@@ -184,14 +146,6 @@ static WeightForm weightFormOf(llvm::StringRef name, ModuleOp module) {
       .Case("runs", WeightForm::Runs)
       .Case("exponents", WeightForm::Exponents)
       .Default(WeightForm::Auto);
-}
-
-/// What was found of the whole program before there was one.
-static std::string decisionsOfModule(ModuleOp module) {
-  return joinDecisions(
-      programDecision(banksDecisionOf(module)),
-      joinDecisions(programDecision(exponentsDecisionOf(module)),
-                    programDecision(comparisonsDecisionOf(module))));
 }
 
 /// \p most: instructions after which the program is given up.
@@ -256,74 +210,6 @@ llvm::Error Compilation::checkPlan() {
   });
 }
 
-/// Without the host nothing of a module from a file may be its work: import
-/// was not there to refuse it.
-static llvm::Error refuseHost(ModuleOp module) {
-  Operation *found = nullptr;
-  module->walk([&](Operation *op) {
-    const bool host = op->hasTrait<nn::HostFunction>() ||
-                      op->hasTrait<npu::HostEngine>() ||
-                      op->getName().getStringRef().starts_with("isa.host.");
-    if (host && !found)
-      found = op;
-  });
-  if (!found)
-    return llvm::Error::success();
-  return makeError(ErrorClass::Unsupported,
-                   "'{}' (node '{}') needs the host, which --no-host "
-                   "excludes",
-                   found->getName().getStringRef().str(),
-                   analysis::getNodeName(found->getLoc()));
-}
-
-/// What passes the borders of the graph has to lie in DRAM as a whole, and the
-/// passes from here on take time that grows with it.
-static llvm::Error checkBorders(ModuleOp module,
-                                const machine::Description &machine) {
-  llvm::SetVector<Value> values;
-  module.walk([&](func::FuncOp main) {
-    values.insert_range(main.getArguments());
-    values.insert_range(main.getBody().front().getTerminator()->getOperands());
-  });
-  double bytes = 0;
-  for (Value value : values)
-    if (auto type = dyn_cast<RankedTensorType>(value.getType()))
-      if (auto storage = analysis::storageOf(type.getElementType()))
-        bytes += static_cast<double>(type.getNumElements()) *
-                 static_cast<double>(storage->bytes());
-  if (bytes <= static_cast<double>(machine.dram.bytes))
-    return llvm::Error::success();
-  return makeError(ErrorClass::Capacity,
-                   "graph inputs and outputs take {:.0f} bytes of DRAM, the "
-                   "machine {} has {}",
-                   bytes, machine.name, machine.dram.bytes);
-}
-
-/// A module from a file is checked as the phases before would have left it.
-llvm::Error Compilation::checkEntry() {
-  if (!options.import.useHost)
-    if (llvm::Error error = refuseHost(*result.module))
-      return error;
-  DiagnosticText diagnostics(context);
-  PassManager manager(&context);
-  LogicalResult valid = success(first < static_cast<int>(Phase::Plan) ||
-                                succeeded(records::machineOf(*result.module)));
-  if (first == static_cast<int>(Phase::Assign))
-    manager.addPass(bfp::createVerifyPlan());
-  if (succeeded(valid) && first == static_cast<int>(Phase::Plan))
-    valid = success(succeeded(npu::assignedMachineOf(*result.module)));
-  if (first == static_cast<int>(Phase::Tile) ||
-      first == static_cast<int>(Phase::Emit)) {
-    manager.addPass(npu::createVerifyPlan());
-    manager.addPass(npu::createVerifyLayouts());
-  }
-  if (first == static_cast<int>(Phase::Emit))
-    manager.addPass(tile::createVerifyTiles({/*checkPlan=*/false}));
-  if (succeeded(valid) && succeeded(manager.run(*result.module)))
-    return llvm::Error::success();
-  return makeError(ErrorClass::Malformed, "{}", diagnostics.take());
-}
-
 /// An operation that meets a layout which its code does not handle would give
 /// wrong results: that is an error of ours, found before there is any code.
 llvm::Error Compilation::verifyLayouts() {
@@ -342,7 +228,7 @@ void Compilation::setProfile() {
 /// The part of assign that no choice between programs changes: operations of
 /// engines, the stationary operand, what is known of zeros.
 llvm::Error Compilation::bind() {
-  if (llvm::Error error = checkBorders(*result.module, machine))
+  if (llvm::Error error = checkBorders())
     return error;
   if (options.sparse.mode == "auto" || options.sparse.mode == "scatter")
     setProfile();
@@ -358,8 +244,9 @@ llvm::Error Compilation::bind() {
 
 npu::ChooseClusterOptions Compilation::clusterOptions() const {
   npu::ChooseClusterOptions cluster;
-  cluster.mode = clusters;
-  cluster.useScatter = scatter;
+  cluster.mode = choices.clusters.mode;
+  cluster.reason = choices.clusters.reason;
+  cluster.useScatter = choices.clusters.scatter;
   cluster.skipZeros = options.sparse.zeroSkip != "off";
   cluster.bias = options.sparse.bias;
   cluster.binding = options.sparse.bind;
@@ -382,25 +269,14 @@ llvm::Error Compilation::assign() {
   if (!isBound)
     if (llvm::Error error = bind())
       return error;
-  if (packRows != "auto")
-    (*result.module)
-        ->setAttr(npu::kPackRowsAttr, StringAttr::get(&context, packRows));
-  if (banksApart)
-    (*result.module)->setAttr(npu::kBanksApartAttr, UnitAttr::get(&context));
-  if (banksDecision)
-    (*result.module)->setAttr(npu::kBanksDecisionAttr, banksDecision);
-  if (packsExponents)
-    (*result.module)
-        ->setAttr(npu::kPackedExponentsAttr, UnitAttr::get(&context));
-  if (exponentsDecision)
-    (*result.module)->setAttr(npu::kExponentsDecisionAttr, exponentsDecision);
-  if (comparisonsDecision)
-    (*result.module)
-        ->setAttr(npu::kComparisonsDecisionAttr, comparisonsDecision);
-  if (!denseReason.empty())
-    (*result.module)
-        ->setAttr(npu::kDenseReasonAttr,
-                  StringAttr::get(&context, denseReason));
+  npu::setTuning(*result.module, choices.tuning);
+  auto record = [&](llvm::StringRef name, records::DecisionAttr decision) {
+    if (decision)
+      (*result.module)->setAttr(name, decision);
+  };
+  record(npu::kBanksDecisionAttr, choices.banksDecision);
+  record(npu::kExponentsDecisionAttr, choices.exponentsDecision);
+  record(npu::kComparisonsDecisionAttr, comparisonsDecision);
   return runPasses(Phase::Assign, [&](OpPassManager &manager) {
     manager.addPass(npu::createAssignAxis());
     manager.addPass(npu::createSplitMeans());
@@ -415,8 +291,9 @@ llvm::Error Compilation::assign() {
     manager.addPass(npu::createConvertInPlace());
     manager.addPass(npu::createPackRows());
     manager.addPass(npu::createReadWindows());
-    manager.addPass(npu::createSpreadMaps({keepLarge}));
-    manager.addPass(npu::createPoolInDrain({poolDrain, poolReason}));
+    manager.addPass(npu::createSpreadMaps({choices.keepLarge}));
+    manager.addPass(
+        npu::createPoolInDrain({choices.poolDrain, choices.poolReason}));
     manager.addPass(npu::createShareFunctions({options.functionEngine}));
   });
 }
@@ -441,7 +318,7 @@ llvm::Error Compilation::runPhase(Phase phase) {
       fold.removeChannels = options.sparse.deadChannels != "keep";
       fold.block = std::max(options.formats.activations.block, 1);
       fold.foldOnly = foldOnly;
-      fold.useCluster = clusters != "off";
+      fold.useCluster = choices.clusters.mode != "off";
       nn::buildFoldPipeline(manager, fold);
     });
   case Phase::Quantise:
@@ -452,8 +329,8 @@ llvm::Error Compilation::runPhase(Phase phase) {
     setProfile();
     if (llvm::Error error = runPasses(phase, [&](OpPassManager &manager) {
           manager.addPass(npu::createPlanMemory());
-          manager.addPass(
-              npu::createKeepMaps({keep, keepReason, options.sparse.copies}));
+          manager.addPass(npu::createKeepMaps(
+              {choices.keep, choices.keepReason, options.sparse.copies}));
           manager.addPass(npu::createDescribeClusters());
           manager.addPass(npu::createChooseMapForm({options.mapCompression}));
         }))
@@ -491,8 +368,8 @@ llvm::Expected<CompileResult> Compilation::run() {
   if (llvm::Error error = options.checkMachine(machine))
     return error;
   if (!machine.sparse.exists()) {
-    clusters = "off";
-    denseReason = "the machine has no sparse cluster";
+    choices.clusters.mode = "off";
+    choices.clusters.reason = "the machine has no sparse cluster";
   }
   if (first > 0 && !trial)
     if (llvm::Error error = checkEntry())

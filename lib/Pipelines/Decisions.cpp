@@ -6,6 +6,7 @@
 #include "ashlar/Pipelines/Compile.h"
 #include "ashlar/Transforms/NPU/Passes.h"
 #include "dialects/ISA/ISADialect.h"
+#include "dialects/NPU/ModuleAttributes.h"
 #include "dialects/NPU/NPUDialect.h"
 #include "llvm/Support/JSON.h"
 #include "llvm/Support/raw_ostream.h"
@@ -115,6 +116,16 @@ std::string programDecision(records::DecisionAttr decision) {
   if (decision)
     decisions.push_back(entryOf(kProgramNode.str(), decision));
   return toText(std::move(decisions));
+}
+
+std::string decisionsOfModule(ModuleOp module) {
+  std::string all = "[]";
+  for (llvm::StringRef name :
+       {npu::kBanksDecisionAttr, npu::kExponentsDecisionAttr,
+        npu::kComparisonsDecisionAttr})
+    all =
+        joinDecisions(all, programDecision(records::decisionOf(module, name)));
+  return all;
 }
 
 std::string mergeDecisions(llvm::StringRef ofNodes, llvm::StringRef ofProgram) {

@@ -72,61 +72,6 @@ std::string measuredText(const NetworkCycles &dense,
   return llvm::formatv("{0}", llvm::json::Value(std::move(all)));
 }
 
-bool keepsLargeMaps(llvm::StringRef decisions) {
-  const llvm::json::Value all = llvm::cantFail(llvm::json::parse(decisions));
-  return llvm::any_of(*all.getAsArray(), [](const llvm::json::Value &value) {
-    const llvm::json::Object &entry = *value.getAsObject();
-    const llvm::json::Object *others = entry.getObject("alternatives");
-    return others && others->getInteger("dram") &&
-           entry.getString("choice").value_or("").starts_with("axis");
-  });
-}
-
-bool hasRowsApart(llvm::StringRef decisions) {
-  const llvm::json::Value all = llvm::cantFail(llvm::json::parse(decisions));
-  return llvm::any_of(*all.getAsArray(), [](const llvm::json::Value &value) {
-    const llvm::StringRef choice =
-        value.getAsObject()->getString("choice").value_or("");
-    return choice.starts_with("rows-") && choice.ends_with("-apart");
-  });
-}
-
-bool hasPoolsInDrains(llvm::StringRef decisions) {
-  const llvm::json::Value all = llvm::cantFail(llvm::json::parse(decisions));
-  return llvm::any_of(*all.getAsArray(), [](const llvm::json::Value &value) {
-    return value.getAsObject()->getString("choice") == "pool-in-drain";
-  });
-}
-
-bool mayUseClusterAlone(llvm::StringRef decisions, uint64_t total) {
-  const llvm::json::Value all = llvm::cantFail(llvm::json::parse(decisions));
-  int64_t onArray = 0, loss = 0;
-  for (const llvm::json::Value &value : *all.getAsArray()) {
-    const llvm::json::Object &entry = *value.getAsObject();
-    const llvm::json::Object *others = entry.getObject("alternatives");
-    if (!others || entry.getString("choice") != "dense" ||
-        !others->getInteger("dense"))
-      continue;
-    // Plans that were not searched lose too much.
-    const auto tile = others->getInteger("sparse-tile");
-    if (!tile)
-      return false;
-    ++onArray;
-    loss += std::max<int64_t>(*tile - *others->getInteger("dense"), 0);
-  }
-  // Loads between layers are a quarter of small networks at most.
-  return onArray > 0 && loss <= static_cast<int64_t>(total / 4);
-}
-
-bool hasKeptMaps(llvm::StringRef decisions) {
-  const llvm::json::Value all = llvm::cantFail(llvm::json::parse(decisions));
-  return llvm::any_of(*all.getAsArray(), [](const llvm::json::Value &value) {
-    const llvm::json::Object *operand =
-        value.getAsObject()->getObject("operand");
-    return operand && operand->getString("choice") == "kept";
-  });
-}
-
 std::string giveReason(llvm::StringRef decisions, llvm::StringRef placeholder,
                        llvm::StringRef reason) {
   llvm::json::Value all = llvm::cantFail(llvm::json::parse(decisions));

@@ -6,9 +6,6 @@
 #include "Compilation.h"
 
 #include "llvm/ADT/STLExtras.h"
-#include "llvm/Support/FormatVariadic.h"
-
-using namespace mlir;
 
 namespace ashlar::pipelines {
 
@@ -19,61 +16,45 @@ static constexpr uint64_t kBankWaits = 32;
 /// What was not compared, as decisions name it.
 static constexpr llvm::StringLiteral kBanksCompared = "results in other banks";
 
-/// The comparison of two placements of results, for reports.
-static records::DecisionAttr banksDecisionFor(MLIRContext *context,
-                                              uint64_t apart, uint64_t low) {
-  const std::string reason = llvm::formatv(
-      "the whole network takes {0} cycles with results in other banks than "
-      "their operands, {1} with results as low as they fit",
-      apart, low);
-  return records::Decision(
-             context, apart < low ? "banks-apart" : "low-addresses", reason)
-      .alternative("banks-apart", static_cast<int64_t>(apart))
-      .alternative("low-addresses", static_cast<int64_t>(low))
-      .get();
-}
-
 /// Where engines wait for banks of the state buffer, also compiles with results
 /// in other banks than operands, and keeps what takes fewer cycles. With more
 /// memory a plan that begins at its start shares fewer banks: without this a
 /// larger memory would be slower. Both programs are the same up to the plan.
-llvm::Expected<Tried> Compilation::tryBanks(const ClusterChoice &choice,
-                                            Tried dense) {
+llvm::Error Compilation::tryBanks(Tried &best) {
   if (machine.sb.banks < 2 || options.comparedWork == 0)
-    return dense;
-  auto measured = dense.cycles(*budget, options.sparse.sample);
-  if (!measured)
-    return measured.takeError();
-  const NetworkCycles before = **measured;
-  if (before.bankWaits * kBankWaits < before.total ||
+    return llvm::Error::success();
+  auto low = best.cycles(*budget, options.sparse.sample);
+  if (!low)
+    return low.takeError();
+  if ((*low)->bankWaits * kBankWaits < (*low)->total ||
       !budget->allows(kBanksCompared))
-    return dense;
-  (*dense.assigned)->setAttr(npu::kBanksApartAttr, UnitAttr::get(&context));
-  auto apart = runTrial(choice, *dense.assigned, Phase::Plan);
-  if (!apart) {
-    budget->wasGivenUp(kBanksCompared);
-    llvm::consumeError(apart.takeError());
-    return dense;
+    return llvm::Error::success();
+  ProgramChoices other = choices;
+  other.tuning = other.tuning.withBanksApart(true);
+  auto apart = compare(best, kBanksCompared, [&] {
+    return runTrial(other, *best.assigned, Phase::Plan);
+  });
+  if (!apart)
+    return apart.takeError();
+  if (!*apart)
+    return llvm::Error::success();
+  const CycleComparison cycles = (*apart)->cycles;
+  if (cycles.isFaster()) {
+    choices.tuning = other.tuning;
+    const std::vector<PhaseTime> times = std::move(best.result.times);
+    best = std::move((*apart)->program);
+    best.result.times.insert(best.result.times.begin(), times.begin(),
+                             llvm::find_if(times, [](const PhaseTime &time) {
+                               return time.phase == Phase::Plan;
+                             }));
   }
-  auto after = apart->cycles(*budget, options.sparse.sample);
-  if (!after)
-    return after.takeError();
-  const uint64_t cycles = (*after)->total;
-  banksApart = cycles < before.total;
-  banksDecision = banksDecisionFor(&context, cycles, before.total);
-  std::vector<PhaseTime> times = dense.result.times;
-  Tried best = std::move(banksApart ? *apart : dense);
   // Both were compiled before it was known.
-  CompileResult &result = best.result;
-  if (banksApart)
-    result.times.insert(result.times.begin(), times.begin(),
-                        llvm::find_if(times, [](const PhaseTime &time) {
-                          return time.phase == Phase::Plan;
-                        }));
-  result.decisionsJson =
-      joinDecisions(result.decisionsJson, programDecision(banksDecision));
-  result.program->decisionsJson = result.decisionsJson;
-  return best;
+  choices.banksDecision = cycles.decide(
+      {"banks-apart", "results in other banks than their operands"},
+      {"low-addresses", "results as low as they fit"}, cycles.isFaster(),
+      context);
+  best.addDecision(choices.banksDecision);
+  return llvm::Error::success();
 }
 
 } // namespace ashlar::pipelines

@@ -85,23 +85,29 @@ void product(int64_t m, int64_t n, int64_t k, const int64_t *a, int64_t lda,
   gemmInt(m, n, k, a, lda, b, ldb, c, ldc);
 }
 
+// The extents of a convolution other than those of its window.
+struct Channels {
+  int64_t batch, inputs, outputs, groups;
+  int64_t inPerGroup() const { return inputs / groups; }
+  int64_t outPerGroup() const { return outputs / groups; }
+};
+
 template <typename T>
 void convolve(const std::vector<T> &x, const std::vector<T> &weight,
-              const std::vector<T> *bias, const Window &w, int64_t batch,
-              int64_t inChannels, int64_t outChannels, int64_t groups,
-              std::vector<T> &out) {
-  int64_t inPerGroup = inChannels / groups;
-  int64_t outPerGroup = outChannels / groups;
+              const std::vector<T> *bias, const Window &w,
+              const Channels &channels, std::vector<T> &out) {
+  const int64_t inPerGroup = channels.inPerGroup();
+  const int64_t outPerGroup = channels.outPerGroup();
   int64_t depth = inPerGroup * w.kernelSize();
   std::vector<T> matrix(depth * bandSize);
-  for (int64_t n = 0; n < batch; ++n)
-    for (int64_t g = 0; g < groups; ++g)
+  for (int64_t n = 0; n < channels.batch; ++n)
+    for (int64_t g = 0; g < channels.groups; ++g)
       for (int64_t p = 0; p < w.outSize(); p += bandSize) {
         int64_t end = std::min(w.outSize(), p + bandSize);
-        patches(x.data() + (n * inChannels + g * inPerGroup) * w.inSize(),
+        patches(x.data() + (n * channels.inputs + g * inPerGroup) * w.inSize(),
                 inPerGroup, w, p, end, matrix.data(), bandSize);
-        T *result =
-            out.data() + (n * outChannels + g * outPerGroup) * w.outSize() + p;
+        T *result = out.data() +
+                    (n * channels.outputs + g * outPerGroup) * w.outSize() + p;
         product(outPerGroup, end - p, depth,
                 weight.data() + g * outPerGroup * depth, depth, matrix.data(),
                 bandSize, result, w.outSize());
@@ -138,17 +144,16 @@ void scatterPlane(const T *x, const T *kernel, const Window &w, T *out) {
 template <typename T>
 void convolveTransposed(const std::vector<T> &x, const std::vector<T> &weight,
                         const std::vector<T> *bias, const Window &w,
-                        int64_t batch, int64_t inChannels, int64_t outChannels,
-                        int64_t groups, std::vector<T> &out) {
-  int64_t inPerGroup = inChannels / groups;
-  int64_t outPerGroup = outChannels / groups;
-  for (int64_t n = 0; n < batch; ++n)
-    for (int64_t o = 0; o < outChannels; ++o) {
-      T *plane = out.data() + (n * outChannels + o) * w.outSize();
+                        const Channels &channels, std::vector<T> &out) {
+  const int64_t inPerGroup = channels.inPerGroup();
+  const int64_t outPerGroup = channels.outPerGroup();
+  for (int64_t n = 0; n < channels.batch; ++n)
+    for (int64_t o = 0; o < channels.outputs; ++o) {
+      T *plane = out.data() + (n * channels.outputs + o) * w.outSize();
       int64_t g = o / outPerGroup;
       for (int64_t i = 0; i < inPerGroup; ++i) {
         int64_t c = g * inPerGroup + i;
-        scatterPlane(x.data() + (n * inChannels + c) * w.inSize(),
+        scatterPlane(x.data() + (n * channels.inputs + c) * w.inSize(),
                      weight.data() +
                          (c * outPerGroup + o % outPerGroup) * w.kernelSize(),
                      w, plane);
@@ -197,12 +202,13 @@ Tensor reference::evalConv(const Tensor &x, const Tensor &w, const Tensor *bias,
                            const Window &window, int64_t groups,
                            ArrayRef<int64_t> outShape) {
   Tensor result(x.type, outShape);
+  const Channels channels{x.shape[0], x.shape[1], w.shape[0], groups};
   if (x.isFloat())
     convolve(x.floats, w.floats, bias ? &bias->floats : nullptr, window,
-             x.shape[0], x.shape[1], w.shape[0], groups, result.floats);
+             channels, result.floats);
   else
-    convolve(x.ints, w.ints, bias ? &bias->ints : nullptr, window, x.shape[0],
-             x.shape[1], w.shape[0], groups, result.ints);
+    convolve(x.ints, w.ints, bias ? &bias->ints : nullptr, window, channels,
+             result.ints);
   return result;
 }
 
@@ -211,14 +217,13 @@ Tensor reference::evalConvTranspose(const Tensor &x, const Tensor &w,
                                     int64_t groups,
                                     ArrayRef<int64_t> outShape) {
   Tensor result(x.type, outShape);
+  const Channels channels{x.shape[0], x.shape[1], outShape[1], groups};
   if (x.isFloat())
     convolveTransposed(x.floats, w.floats, bias ? &bias->floats : nullptr,
-                       window, x.shape[0], x.shape[1], outShape[1], groups,
-                       result.floats);
+                       window, channels, result.floats);
   else
     convolveTransposed(x.ints, w.ints, bias ? &bias->ints : nullptr, window,
-                       x.shape[0], x.shape[1], outShape[1], groups,
-                       result.ints);
+                       channels, result.ints);
   return result;
 }
 

@@ -227,6 +227,46 @@ def residuals():
                   for m in ("resnet8_cifar10", "resnet20_cifar10")])
 
 
+@functools.cache
+def unsigned_table(model):
+    text = tools.script("test/Integration/Accuracy/unsigned_blocks.py", model, "--table")
+    return [[cell.strip() for cell in line.strip("|").split("|")]
+            for line in text.splitlines() if line.startswith(f"| {model} |")]
+
+
+def unsigned_blocks():
+    formats = ("w=8", "w=8, unsigned", "w=9")
+    return Table("unsigned-blocks", ["network", "activations", "tensors without signs", "cycles",
+                                     "DRAM bytes", "noise"],
+                 [Row(f"{m} {formats[i]}", lambda m=m, i=i: unsigned_table(m)[i], True,
+                      ("models", "onnxruntime"))
+                  for m in ("mnist_cnn", "kws_dscnn", "resnet8_cifar10", "resnet20_cifar10",
+                            "mobilenet_v1_0.25_128") for i in range(len(formats))])
+
+
+@functools.cache
+def policy_table(model, samples):
+    text = tools.script("test/Integration/Policies/policy_costs.py", model, f"--samples={samples}")
+    rows = [[cell.strip() for cell in line.strip("|").split("|")]
+            for line in text.splitlines() if line.startswith("| `")]
+    return {cells[0]: cells for cells in rows}
+
+
+POLICIES = ("runmax", "fixed", "fixed(at=store)", "fixed(at=store,overflow=repair)", "stats(k=4)",
+            "stats(k=4,at=store,overflow=saturate)", "stats(k=4,at=store)", "predict(k=3,depth=4)",
+            "predict(k=3,depth=4,at=store,overflow=saturate)", "predict(k=3,depth=4,at=store)",
+            "error(t=4,overflow=saturate)", "error(t=4)")
+
+
+def policies():
+    return [Table(f"policies-{name}", ["policy", "cycles", "saturated", "repaired blocks",
+                                       "repair cycles", "noise"],
+                  [Row(policy, lambda m=model, n=samples, p=policy: policy_table(m, n)[f"`{p}`"],
+                       True, ("models", "onnxruntime")) for policy in POLICIES])
+            for name, model, samples in (("autoencoder", "ad_autoencoder", 8),
+                                         ("resnet8", "resnet8_cifar10", 4))]
+
+
 def rounding(model, width):
     def measure():
         text = tools.script("test/Integration/Accuracy/rounding_draws.py", model, f"--width={width}")
@@ -279,6 +319,6 @@ def all_sets():
     import figure_studies
     first = [Console("glyphs", [], [Row("run", glyphs)]),
              Console("evaluation", [], [Row("run", evaluation)]), networks(), speed(), *boards(), storages(),
-             integer_networks(), chosen_formats(), conversions(), residuals(), roundings(),
-             accuracy(), presets()]
+             integer_networks(), chosen_formats(), conversions(), residuals(), unsigned_blocks(),
+             *policies(), roundings(), accuracy(), presets()]
     return first + figure_studies.all_sets()

@@ -32,9 +32,6 @@ struct Coefficient {
 
 enum class StreamEncoding : uint8_t { List = 0, Bitmap = 1, Dense = 2 };
 
-/// "list", "bitmap", "dense".
-llvm::StringRef streamEncodingName(StreamEncoding encoding);
-
 /// What all coefficients of a stream have in common. Groups are those of a
 /// grouped convolution: `channelsPerGroup` channels share `kernels` results,
 /// the next ones have the next results. One group: channelsPerGroup = channels;

@@ -15,9 +15,8 @@ namespace ashlar::machine {
 
 /// Waves of a tile of \p rows x \p cols: rows + cols - 1; 0 without elements.
 uint64_t transposeWaves(uint64_t rows, uint64_t cols);
-/// Wave, counted from 1, in which PSUM[col][row] is written.
-uint64_t entryWave(uint64_t row, uint64_t col);
-/// Wave in which entry \p row of all \p cols columns is complete: row + cols.
+/// Wave, counted from 1, in which entry \p row of all \p cols columns is
+/// complete: row + cols.
 uint64_t rowWave(uint64_t row, uint64_t cols);
 /// Wave in which all \p rows entries of column \p col are complete: rows + col.
 uint64_t columnWave(uint64_t rows, uint64_t col);
@@ -94,9 +93,6 @@ uint64_t transposeRoundTrip(const Description &machine, uint64_t m, uint64_t n,
 /// Only the read of the round trip, for a matrix that is in DRAM anyway.
 uint64_t transposeOnLoad(const Description &machine, uint64_t m, uint64_t n,
                          uint64_t elementBytes);
-/// One copy from SB to SB on one queue.
-uint64_t transposeOnChipCopy(const Description &machine, uint64_t m, uint64_t n,
-                             uint64_t elementBytes);
 
 } // namespace ashlar::machine
 

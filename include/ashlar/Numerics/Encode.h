@@ -21,10 +21,10 @@ inline constexpr int16_t kClearedScale = -32768;
 
 /// What encoding did to its inputs. All counts are elements.
 struct EncodeCounters {
-  uint64_t saturated = 0; ///< SAT: finite values limited to +-maxMantissa.
+  uint64_t saturated = 0; ///< SAT: finite values limited to +-(2^(W-1) - 1).
   uint64_t underflow = 0; ///< UNF: finite non-zero values that became zero.
   uint64_t nan = 0;       ///< NaN values, stored as zero.
-  uint64_t infinite = 0;  ///< Infinities, stored as +-maxMantissa (or zero).
+  uint64_t infinite = 0;  ///< Infinities, stored as that limit, or zero.
   /// Blocks that kept their own exponent because the given one was too low.
   uint64_t repaired = 0;
 

@@ -67,12 +67,6 @@ struct BlockFormat {
     }
     return format;
   }
-  /// Largest legal |m| = 2^(W-1) - 1.
-  int32_t maxMantissa() const { return (int32_t(1) << (mantissa - 1)) - 1; }
-  /// Bits of an aligned integer: |aligned| < 2^alignedBits().
-  int alignedBits() const { return mantissa - 1 + range; }
-  /// True if every aligned integer fits the 16-bit kernels.
-  bool alignsTo16() const { return alignedBits() <= 15; }
 };
 
 /// Checks the parameter sets named in docs/Numerics.md 1 (usage error).

@@ -35,9 +35,6 @@ struct FormatTable {
   /// One format for everything; rows are those of weights.
   static FormatTable uniform(const BlockFormat &format);
 
-  /// True if one format serves everything.
-  bool isUniform() const { return nodes.empty() && activations == weights; }
-
   /// Formats of the product of node `name`.
   BlockFormat activationsOf(llvm::StringRef name) const;
   BlockFormat weightsOf(llvm::StringRef name) const;

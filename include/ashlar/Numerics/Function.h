@@ -137,8 +137,7 @@ uint64_t toUnsigned(double value, int bits);
 /// Integer to binary32, one rounding to nearest even.
 float fromSigned(int64_t value);
 float fromUnsigned(uint64_t value);
-/// Wraps an integer to a narrower type (two's complement) or saturates it.
-int64_t wrapTo(int64_t value, int bits, bool isSigned);
+/// Limits an integer to the range of a type of `bits` bits.
 int64_t saturateTo(int64_t value, int bits, bool isSigned);
 
 } // namespace ashlar::numerics

@@ -97,8 +97,7 @@ llvm::Error checkRoutes(Binding binding, uint64_t units,
                         llvm::ArrayRef<Waiting> tiles,
                         llvm::ArrayRef<uint64_t> owner);
 
-/// Parses "static", "2x2", "mesh", "benes"; Usage error otherwise.
-llvm::Expected<Binding> parseBinding(llvm::StringRef text);
+/// "static", "2x2", "mesh" or "benes".
 llvm::StringRef name(Binding binding);
 
 } // namespace ashlar::partition

@@ -63,11 +63,6 @@ struct CountMap {
                            int64_t rows, int64_t cols);
 };
 
-/// Non-zeros per row, what the `rows` algorithm needs.
-std::vector<uint64_t> rowHistogram(const CountMap &map);
-/// Non-zeros per column.
-std::vector<uint64_t> columnHistogram(const CountMap &map);
-
 /// Two-dimensional prefix sums: the count of any box in four look-ups.
 class PrefixSums {
 public:

@@ -100,7 +100,8 @@ struct CompileOptions {
   std::string packRows = "auto";
   /// Pools that drain PSUM: auto, on or off.
   std::string poolDrain = "auto";
-  /// What applies functions behind products: auto, drain, vector or shared.
+  /// What applies the functions that follow products: auto, drain, vector or
+  /// shared.
   std::string functionEngine = "auto";
   /// How transposes are done: auto, pe, planes, floats, dma or copy.
   std::string transpose = "auto";
@@ -170,6 +171,9 @@ std::string collectDecisions(mlir::ModuleOp module);
 
 /// A decision about the whole program as such an array; empty if it is null.
 std::string programDecision(records::DecisionAttr decision);
+
+/// Decisions about the whole program that the module carries, as such an array.
+std::string decisionsOfModule(mlir::ModuleOp module);
 
 /// Concatenates the decisions of two texts made by collectDecisions().
 std::string joinDecisions(llvm::StringRef first, llvm::StringRef second);

@@ -60,7 +60,6 @@ public:
   /// What is left.
   uint64_t bytesLeft() const { return bytes; }
   uint64_t workLeft() const { return work; }
-  uint64_t operationsLeft() const { return operations; }
 
   /// Bytes that there was too little for.
   uint64_t bytesRefused() const { return refused; }

@@ -17,8 +17,9 @@ namespace ashlar::support {
 /// given a value for as memory has them.
 template <typename T>
 struct RawAllocator : std::allocator<T> {
+  // The name that std::allocator_traits asks for.
   template <typename U>
-  struct rebind {
+  struct rebind { // NOLINT(readability-identifier-naming)
     using other = RawAllocator<U>;
   };
 

@@ -7,6 +7,7 @@
 #include "ashlar/Analysis/Array/StationaryPlan.h"
 #include "ashlar/Analysis/Layout/StorageType.h"
 #include "ashlar/Machine/Transposes.h"
+#include "dialects/BFP/BFPOps.h"
 #include "dialects/NN/NNOps.h"
 #include "dialects/NPU/NPUDialect.h"
 #include "llvm/ADT/STLExtras.h"
@@ -213,7 +214,8 @@ bool hasStreamedWeights(Operation *op) {
   if (llvm::isa_and_nonnull<nn::ConstantOp>(weights))
     return !llvm::isa<npu::PeMatmulOp>(op) ||
            shapeOf(op->getOperand(1)).size() == 2;
-  return weights && weights->hasAttr("weights");
+  auto encode = llvm::dyn_cast_if_present<bfp::EncodeOp>(weights);
+  return encode && encode.getWeights();
 }
 
 } // namespace ashlar::analysis

@@ -9,6 +9,7 @@
 #include "ashlar/Analysis/Cost/OperationCycles.h"
 #include "ashlar/Analysis/Layout/StorageType.h"
 #include "ashlar/Machine/Dram.h"
+#include "dialects/NPU/ModuleAttributes.h"
 #include "llvm/Support/MathExtras.h"
 
 #include <algorithm>
@@ -86,14 +87,6 @@ bool mayReadApart(npu::PeConvOp conv, int64_t rows,
   return packingOf(product, machine).packs();
 }
 
-/// What the module asks for, if anything.
-static llvm::StringRef packRowsMode(npu::PeConvOp conv) {
-  auto mode =
-      conv->getParentOfType<mlir::ModuleOp>()->getAttrOfType<mlir::StringAttr>(
-          npu::kPackRowsAttr);
-  return mode ? mode.getValue() : llvm::StringRef();
-}
-
 llvm::SmallVector<RowPacking, 8>
 rowPackings(npu::PeConvOp conv, const Lanes &lanes,
             const machine::Description &machine) {
@@ -103,7 +96,7 @@ rowPackings(npu::PeConvOp conv, const Lanes &lanes,
       npu::hasStationaryActivations(conv) || !hasStreamedWeights(conv) ||
       npu::patternOf(conv) || npu::poolingOf(conv))
     return all;
-  if (packRowsMode(conv) == "off")
+  if (npu::tuningOf(conv).getPackRows() == npu::RowPackingMode::Off)
     return all;
   ProductShape product = productShape(conv);
   const int64_t most = std::min(kMostRows, shape[shape.size() - 2]);
@@ -145,7 +138,7 @@ PackingChoice choosePacking(npu::PeConvOp conv, const Lanes &lanes,
   bool inBlocks = product.channelBlock > 0 || product.outputBlock > 0;
   setBlocks(product, lanes, result);
   inBlocks |= product.channelBlock > 0 || product.outputBlock > 0;
-  const llvm::StringRef mode = choice.mode = packRowsMode(conv);
+  choice.mode = npu::tuningOf(conv).getPackRows();
   for (const RowPacking &packing : rowPackings(conv, lanes, machine)) {
     // Columns of several rows do not end where blocks of channels do.
     if (packing.packs() && inBlocks)
@@ -161,7 +154,8 @@ PackingChoice choosePacking(npu::PeConvOp conv, const Lanes &lanes,
       own.copies = relayCycles(conv.getX(), /*axis=*/1, Lanes(),
                                lanesApart(conv, packing.rows), machine);
     auto rank = [&](const PackedRows &packed) {
-      return std::tuple(mode == npu::kRowsApart && !packed.apart,
+      return std::tuple(choice.mode == npu::RowPackingMode::Apart &&
+                            !packed.apart,
                         packed.total(), packed.cycles.array);
     };
     choice.alternatives.push_back(own);

@@ -34,7 +34,7 @@ std::optional<int64_t> denseStep(const View &view) {
   return step;
 }
 
-/// True if the parts of a view can lie in the partitions behind its channels.
+/// True if the parts of a view can lie in the partitions after its channels.
 /// The channels from \p first on have whole blocks: one that begins in the tile
 /// before is a maximum over both.
 bool mayPart(const View &view, const View &result, int64_t first) {
@@ -200,7 +200,7 @@ std::optional<TailParts> tailParts(llvm::ArrayRef<View> operands,
       anyCollide(operands, result, machine) ||
       !setBlocks(operands, result, mayClear, machine, tail))
     return std::nullopt;
-  // Nothing has to lie behind the channels of the last part.
+  // Nothing has to lie after the channels of the last part.
   tail.parts =
       std::min((partitions - tail.channels) / tail.pitch + 1, tail.positions);
   if (tail.parts < 2)

@@ -256,9 +256,9 @@ std::string PlanWriter::write() {
   };
   os << "{\"schema\":\"ashlar-plan\",\"version\":1,\n\"model\":"
      << attribute(nn::modelNameAttr)
-     << ",\n\"format\":" << attribute("bfp.format") << ",\n";
-  if (module->hasAttr("bfp.range_reason"))
-    os << "\"range_reason\":" << attribute("bfp.range_reason") << ",\n";
+     << ",\n\"format\":" << attribute(bfp::kFormatAttr) << ",\n";
+  if (module->hasAttr(bfp::kRangeReasonAttr))
+    os << "\"range_reason\":" << attribute(bfp::kRangeReasonAttr) << ",\n";
   writeList(os, "inputs", describeInputs());
   writeList(os, "outputs", describeOutputs());
   writeList(os, "tensors", describeTensors());

@@ -6,6 +6,7 @@
 #include "ashlar/Analysis/Tiles/TileBuffers.h"
 
 #include "ashlar/Analysis/Layout/ResidentConstants.h"
+#include "dialects/NPU/ModuleAttributes.h"
 #include "dialects/NPU/NPUDialect.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/MathExtras.h"
@@ -26,7 +27,7 @@ std::string TileBuffer::name() const {
 }
 
 Residents::Residents(ModuleOp module, const machine::Description &machine) {
-  auto area = module->getAttrOfType<npu::RegionAttr>(kConstantsAttr);
+  auto area = module->getAttrOfType<npu::RegionAttr>(npu::kConstantsAttr);
   if (!area)
     return;
   for (const ResidentConstant &constant :

@@ -23,6 +23,7 @@
 #include "dialects/BFP/EncodeEvents.h"
 #include "dialects/NN/NNElements.h"
 #include "dialects/NN/NNOps.h"
+#include "dialects/NPU/ModuleAttributes.h"
 #include "dialects/NPU/NPUDialect.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "llvm/ADT/SetVector.h"
@@ -383,7 +384,7 @@ void Generator::storeIdentity(int64_t offset, uint32_t bytes, uint64_t one) {
 
 /// Small constants that stay, loaded before anything waits for them.
 void Generator::loadConstants() {
-  auto area = module->getAttrOfType<npu::RegionAttr>(analysis::kConstantsAttr);
+  auto area = module->getAttrOfType<npu::RegionAttr>(npu::kConstantsAttr);
   if (!area)
     return;
   llvm::DenseMap<Operation *, uint32_t> indexOf;

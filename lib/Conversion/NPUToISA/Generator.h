@@ -270,7 +270,7 @@ struct MapParameters {
   /// Of the first operand: one number per channel each, or null.
   const View *scale = nullptr;
   const View *bias = nullptr;
-  /// The bytes of operands and result in the partitions behind their channels
+  /// The bytes of operands and result in the partitions after their channels
   /// belong to nothing else.
   bool ownsPartitions = false;
   /// Zeros may be filled in between parts of the positions. Not where copies
@@ -278,7 +278,7 @@ struct MapParameters {
   bool mayClear = false;
 };
 /// True if the result of a tile and its first operands begin in partition 0 and
-/// nothing else is in their bytes of the partitions behind their channels.
+/// nothing else is in their bytes of the partitions after their channels.
 bool ownsPartitions(const TileContext &tile, unsigned operands);
 /// Channels [first, first + count) of a view across partitions.
 View channelsOf(const View &view, int64_t first, int64_t count,

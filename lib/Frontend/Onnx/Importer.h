@@ -96,7 +96,7 @@ private:
   Value filledRows();
   /// Whether --state keeps this input.
   bool isKept(Value input) const;
-  llvm::Expected<Value> positionOf(const std::string &name, int64_t room);
+  llvm::Expected<Value> positionOf(const std::string &name, int64_t capacity);
   Value positionArgument(SmallVector<Value> &results,
                          SmallVector<mlir::DictionaryAttr> &attributes,
                          int64_t &index);

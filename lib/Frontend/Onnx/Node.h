@@ -69,7 +69,7 @@ public:
   }
 
   /// How many rows of `past` are filled, an i64 of one element, if the program
-  /// keeps it from run to run and its room is larger; null if it is full.
+  /// keeps it from run to run and its capacity is larger; null if it is full.
   Value filledRows(Value past) {
     return model.filledRows ? model.filledRows(past) : Value();
   }

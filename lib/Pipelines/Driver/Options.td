@@ -148,12 +148,12 @@ defm pack_rows : Value<"pack-rows">, MetaVarName<"MODE">,
   Values<"auto,apart,columns,off">, Group<mapping_group>;
 
 defm pool_drain : Value<"pool-drain">, MetaVarName<"MODE">,
-  HelpText<"pools behind convolutions of the array take the sums from "
+  HelpText<"pools after convolutions on the array take the sums from "
            "PSUM: auto (default: fewest cycles), on or off">,
   Values<"auto,on,off">, Group<mapping_group>;
 
 defm function_engine : Value<"function-engine">, MetaVarName<"ENGINE">,
-  HelpText<"functions of several cycles behind products of the array: auto "
+  HelpText<"functions of several cycles after products on the array: auto "
            "(default: fewest cycles), drain (ACT), vector (the vector unit) or "
            "shared (both, wherever possible)">,
   Values<"auto,drain,vector,shared">, Group<mapping_group>;

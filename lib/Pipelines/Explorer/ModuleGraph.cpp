@@ -5,6 +5,7 @@
 #include "Graph.h"
 
 #include "ashlar/Analysis/Module/NodeNames.h"
+#include "dialects/NN/NNDialect.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/StringExtras.h"
@@ -71,7 +72,7 @@ private:
     const unsigned number = argument.getArgNumber();
     Node node;
     node.id = "in" + std::to_string(number);
-    auto name = function.getArgAttrOfType<StringAttr>(number, "nn.name");
+    auto name = function.getArgAttrOfType<StringAttr>(number, nn::nameAttr);
     node.label = name ? name.str() : node.id;
     node.space = "inputs";
     node.outputs = {textOf<Type>(argument.getType())};

@@ -66,7 +66,6 @@ private:
   bool canStoreEncoded(mlir::Operation *op, int64_t axis,
                        const numerics::BlockFormat &format) const;
   numerics::BlockFormat askedBy(mlir::OpOperand &use);
-  size_t findEncoding(mlir::OpOperand &use) const;
   size_t root(size_t encoding) const;
   size_t addEncoding(const numerics::BlockFormat &format);
   void join(size_t a, size_t b);

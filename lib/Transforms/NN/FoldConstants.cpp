@@ -15,6 +15,7 @@
 #include "dialects/NN/NNDeferred.h"
 #include "dialects/NN/NNElements.h"
 #include "llvm/ADT/DenseSet.h"
+#include "llvm/ADT/TypeSwitch.h"
 #include "llvm/Support/MathExtras.h"
 
 namespace ashlar::nn {
@@ -172,6 +173,14 @@ private:
   std::vector<uint8_t> fill;
 };
 
+// Extents of the window of an operation without weights; none of others.
+ArrayRef<int64_t> windowOf(Operation *op) {
+  return llvm::TypeSwitch<Operation *, ArrayRef<int64_t>>(op)
+      .Case<MaxPoolOp, AvgPoolOp, Im2ColOp>(
+          [](auto window) { return window.getKernel(); })
+      .Default(ArrayRef<int64_t>());
+}
+
 // Evaluations that an operation takes.
 uint64_t workOf(Operation *op) {
   uint64_t most = typeOf(op->getResult(0)).getNumElements();
@@ -186,8 +195,8 @@ uint64_t workOf(Operation *op) {
   else if (auto conv = dyn_cast<ConvTransposeOp>(op))
     terms = typeOf(conv.getW()).getNumElements() /
             std::max<int64_t>(shapeOf(conv.getW())[0], 1);
-  else if (auto kernel = op->getAttrOfType<DenseI64ArrayAttr>("kernel"))
-    for (int64_t extent : kernel.asArrayRef())
+  else
+    for (int64_t extent : windowOf(op))
       terms = llvm::SaturatingMultiply<uint64_t>(terms, extent);
   return llvm::SaturatingMultiply(most, std::max<uint64_t>(terms, 1));
 }

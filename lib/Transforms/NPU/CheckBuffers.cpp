@@ -12,6 +12,7 @@
 #include "ashlar/Analysis/Layout/ResidentConstants.h"
 #include "ashlar/Analysis/Tiles/TileBuffers.h"
 #include "ashlar/Transforms/NPU/Passes.h"
+#include "dialects/NPU/ModuleAttributes.h"
 #include "dialects/NPU/NPUDialect.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "llvm/ADT/EquivalenceClasses.h"
@@ -161,7 +162,7 @@ LogicalResult BufferChecker::collect() {
         return isa<PeTransposeOp>(op) || transposesBlocks(op);
       }))
     reserved = llvm::alignTo(static_cast<int64_t>(machine.sb.partitions), 64);
-  if (auto area = module->getAttrOfType<RegionAttr>(analysis::kConstantsAttr)) {
+  if (auto area = module->getAttrOfType<RegionAttr>(kConstantsAttr)) {
     if (area.getBegin() < reserved)
       return module.emitError(
                  "constants in the state buffer may begin at byte ")

@@ -12,6 +12,7 @@
 #include "ashlar/Partition/Compress.h"
 #include "ashlar/Transforms/NPU/Passes.h"
 #include "dialects/Ashlar/Decision.h"
+#include "dialects/NPU/ModuleAttributes.h"
 #include "dialects/NPU/NPUDialect.h"
 #include "mlir/IR/Builders.h"
 #include "llvm/Support/MathExtras.h"

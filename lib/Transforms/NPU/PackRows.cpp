@@ -79,7 +79,7 @@ struct PackRowsPass : impl::PackRowsBase<PackRowsPass> {
     const analysis::PackedRows &best = choice.chosen();
     const analysis::PackedRows &one = choice.alternatives.front();
     const std::string reason =
-        withholdsRows(choice) ? choice.mode == kRowsCompared
+        withholdsRows(choice) ? choice.mode == RowPackingMode::Compared
                                     ? "the whole network takes fewer cycles "
                                       "with operands as they lie"
                                     : "operands stay as they lie, as asked for"

@@ -3,8 +3,8 @@
 // Passes of the vector unit by the machine's formulas; copies at the rate of
 // the queues that share them; maps that are too large for the state buffer go
 // to DRAM and come from there for every reader. A pass and the transfers with
-// DRAM around it overlap; copies do not: what one hides behind a pass is gain
-// that is not counted.
+// DRAM around it overlap; copies are counted as if
+// they did not overlap with anything.
 
 #include "SpreadCost.h"
 

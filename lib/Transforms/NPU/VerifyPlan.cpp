@@ -6,7 +6,11 @@
 
 #include "ashlar/Analysis/Tiles/TilingModel.h"
 #include "ashlar/Transforms/NPU/Passes.h"
+#include "dialects/BFP/BFPOps.h"
+#include "dialects/NN/NNOps.h"
 #include "dialects/NPU/NPUDialect.h"
+#include "dialects/Tile/TileDialect.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
 
 namespace ashlar::npu {
 #define GEN_PASS_DEF_VERIFYPLAN
@@ -17,13 +21,13 @@ using namespace mlir;
 namespace {
 
 /// Constants, encodings of weights and the function frame stay next to npu
-/// operations, and the tile phase adds sequences; names rather than classes
-/// keep this pass free of other dialects.
+/// operations, and the tile phase adds sequences.
 bool mayLeave(Operation *op) {
-  llvm::StringRef name = op->getName().getStringRef();
-  return isa<ModuleOp>(op) || name.starts_with("func.") ||
-         name == "nn.constant" || name.starts_with("tile.") ||
-         (name == "bfp.encode" && op->hasAttr("weights"));
+  if (isa<ModuleOp, nn::ConstantOp>(op) ||
+      isa_and_present<func::FuncDialect, tile::TileDialect>(op->getDialect()))
+    return true;
+  auto encode = dyn_cast<bfp::EncodeOp>(op);
+  return encode && encode.getWeights();
 }
 
 struct VerifyPlanPass : impl::VerifyPlanBase<VerifyPlanPass> {

@@ -553,3 +553,29 @@ func.func @arithmetic_c3_axis(%a: tensor<4x16x!bfp.block<mantissa = 8, block = 1
   %0 = bfp.arithmetic "add"(%a, %b) : (tensor<4x16x!bfp.block<mantissa = 8, block = 16, range = 7, axis = 1>>, tensor<4x16x!bfp.block<mantissa = 8, block = 16, range = 7, axis = 0>>) -> tensor<4x16x!bfp.block<mantissa = 8, block = 16, range = 7, axis = 1>>
   return
 }
+
+// -----
+
+// expected-error@+1 {{attribute 'bfp.formats' is not an attribute of the bfp dialect}}
+module attributes {bfp.formats = "bfp8"} {
+}
+
+// -----
+
+// expected-error@+1 {{attribute 'bfp.format' must be a text, found 8 : i64}}
+module attributes {bfp.format = 8} {
+}
+
+// -----
+
+// expected-error@+1 {{attribute 'bfp.weights' is allowed only on products}}
+module attributes {bfp.weights = "bfp8"} {
+}
+
+// -----
+
+func.func @asked(%x: tensor<1x8xf32>, %w: tensor<8x4xf32>) -> tensor<1x4xf32> {
+  // expected-error@+1 {{attribute 'bfp.weights' is no format: no format is called 'fp8'}}
+  %0 = bfp.matmul %x, %w {bfp.weights = "fp8"} : (tensor<1x8xf32>, tensor<8x4xf32>) -> tensor<1x4xf32>
+  return %0 : tensor<1x4xf32>
+}

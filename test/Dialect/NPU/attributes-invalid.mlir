@@ -249,14 +249,23 @@ func.func @incomplete(%x: tensor<2x16xf32>, %i: tensor<3x1xi64>) {
 
 // -----
 
-// expected-error@+1 {{attribute 'npu.pack_rows' must be "apart", "columns", "compared" or "off", found "rows"}}
-module attributes {npu.pack_rows = "rows"} {
+// expected-error@+1 {{attribute 'npu.tuning' must be a #npu.tuning, found {banks_apart}}}
+module attributes {npu.tuning = {banks_apart}} {
 }
 
 // -----
 
-// expected-error@+1 {{attribute 'npu.banks_apart' must be a unit attribute, found 1 : i64}}
-module attributes {npu.banks_apart = 1} {
+// expected-error@+2 {{expected one of [auto, apart, columns, compared, off] for packed rows that convolutions may have, got: rows}}
+// expected-error@+1 {{failed to parse NPU_TuningAttr parameter 'pack_rows'}}
+module attributes {npu.tuning = #npu.tuning<pack_rows = rows>} {
+}
+
+// -----
+
+func.func @tuned(%x: tensor<1xf32>) -> tensor<1xf32> {
+  // expected-error@+1 {{attribute 'npu.tuning' is allowed only on modules}}
+  %0 = npu.vec.map "relu"(%x) {npu.tuning = #npu.tuning<banks_apart = true>, alpha = 0.0 : f32, beta = 0.0 : f32} : (tensor<1xf32>) -> tensor<1xf32>
+  return %0 : tensor<1xf32>
 }
 
 // -----

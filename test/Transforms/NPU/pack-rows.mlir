@@ -74,7 +74,7 @@ func.func @few_channels(%x: !x) -> tensor<1x32x64x64xf32> {
 !x = tensor<1x16x64x64x!bfp.block<mantissa = 8, block = 16, range = 7, axis = 1>>
 !w = tensor<32x16x1x1x!bfp.block<mantissa = 8, block = 16, range = 7, axis = 1>>
 // The whole network is faster with the operand as it lies.
-module attributes {npu.pack_rows = "compared", ashlar.target = #ashlar.target<"a1">} {
+module attributes {npu.tuning = #npu.tuning<pack_rows = compared>, ashlar.target = #ashlar.target<"a1">} {
 // CHECK-LABEL: func.func @compared(
 // CHECK: npu.pe.conv({{.*}}choice = "rows-1", reason = "the whole network takes fewer cycles with operands as they lie"{{.*}}"rows-2-apart" = 
 // CHECK-NOT: rows_apart

@@ -12,7 +12,7 @@
 // CHECK: #npu.memory<sb = 8192>
 // CHECK: #npu.memory<sb = 16384>
 // CHECK: #npu.memory<dram = "{{.+}}">
-module attributes {npu.banks_apart, ashlar.target = #ashlar.target<"banks", xm_group = 4, sb = {partitions = 8, bytes_per_partition = 65536, banks = 8, ports = 2}, pe = {rows = 8, columns = 4}, act = {lanes = 4}>} {
+module attributes {npu.tuning = #npu.tuning<banks_apart = true>, ashlar.target = #ashlar.target<"banks", xm_group = 4, sb = {partitions = 8, bytes_per_partition = 65536, banks = 8, ports = 2}, pe = {rows = 8, columns = 4}, act = {lanes = 4}>} {
 func.func @apart(%arg0: tensor<1x8x8x8xf32>) -> tensor<1x8x8x8xf32> {
   %0 = npu.vec.map "relu"(%arg0) {layout = #npu.layout<axis = 1>, alpha = 0.0 : f32, beta = 0.0 : f32} : (tensor<1x8x8x8xf32>) -> tensor<1x8x8x8xf32>
   %1 = npu.vec.map "relu"(%0) {layout = #npu.layout<axis = 1>, alpha = 0.0 : f32, beta = 0.0 : f32} : (tensor<1x8x8x8xf32>) -> tensor<1x8x8x8xf32>
@@ -28,7 +28,7 @@ func.func @apart(%arg0: tensor<1x8x8x8xf32>) -> tensor<1x8x8x8xf32> {
 // CHECK-LABEL: func.func @one_bank(
 // CHECK: #npu.memory<sb = 0>
 // CHECK: #npu.memory<sb = 256>
-module attributes {npu.banks_apart, ashlar.target = #ashlar.target<"banks", xm_group = 4, sb = {partitions = 8, bytes_per_partition = 65536, banks = 1, ports = 2}, pe = {rows = 8, columns = 4}, act = {lanes = 4}>} {
+module attributes {npu.tuning = #npu.tuning<banks_apart = true>, ashlar.target = #ashlar.target<"banks", xm_group = 4, sb = {partitions = 8, bytes_per_partition = 65536, banks = 1, ports = 2}, pe = {rows = 8, columns = 4}, act = {lanes = 4}>} {
 func.func @one_bank(%arg0: tensor<1x8x8x8xf32>) -> tensor<1x8x8x8xf32> {
   %0 = npu.vec.map "relu"(%arg0) {layout = #npu.layout<axis = 1>, alpha = 0.0 : f32, beta = 0.0 : f32} : (tensor<1x8x8x8xf32>) -> tensor<1x8x8x8xf32>
   %1 = npu.vec.map "relu"(%0) {layout = #npu.layout<axis = 1>, alpha = 0.0 : f32, beta = 0.0 : f32} : (tensor<1x8x8x8xf32>) -> tensor<1x8x8x8xf32>

@@ -25,14 +25,12 @@ TEST(FormatTable, nodesOverrideTheNetwork) {
   EXPECT_EQ(table->weightsOf("Conv_4"),
             (BlockFormat{4, BlockFormat::kTensor, 7}));
   EXPECT_EQ(table->weightsOf("other"), (BlockFormat{6, 16, 7}));
-  EXPECT_FALSE(table->isUniform());
 }
 
 TEST(FormatTable, everyKeyIsOptional) {
   auto table = parseFormatTable("{}", "t.json");
   ASSERT_TRUE(static_cast<bool>(table));
   EXPECT_EQ(*table, FormatTable());
-  EXPECT_TRUE(table->isUniform());
 }
 
 TEST(FormatTable, printsWhatItReads) {

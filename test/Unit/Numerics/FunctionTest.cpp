@@ -342,8 +342,6 @@ TEST(Function, conversions) {
   EXPECT_EQ(toUnsigned(0x1p63, 64), uint64_t(1) << 63);
   EXPECT_EQ(fromSigned((int64_t(1) << 24) + 1), 0x1p24f);
   EXPECT_EQ(fromUnsigned(UINT64_MAX), 0x1p64f);
-  EXPECT_EQ(wrapTo(300, 8, false), 44);
-  EXPECT_EQ(wrapTo(200, 8, true), -56);
   EXPECT_EQ(saturateTo(-5, 8, false), 0);
   EXPECT_EQ(saturateTo(1000, 8, true), 127);
   EXPECT_EQ(saturateTo(INT64_MIN, 64, true), INT64_MIN);

@@ -26,12 +26,14 @@ struct PackedRows {
 /// All alternatives, starting with one row.
 struct PackingChoice {
   llvm::SmallVector<PackedRows, 8> alternatives;
-  size_t best = 0;      ///< of those that the module allows (`npu.pack_rows`)
-  llvm::StringRef mode; ///< what the module asks for, or nothing
+  size_t best = 0; ///< of those that the module allows
+  /// What the module asks for (`npu.tuning`).
+  npu::RowPackingMode mode = npu::RowPackingMode::Auto;
   const PackedRows &chosen() const { return alternatives[best]; }
   /// True if the module leaves this one open.
   bool allows(const PackedRows &rows) const {
-    return !rows.apart || mode.empty() || mode == npu::kRowsApart;
+    return !rows.apart || mode == npu::RowPackingMode::Auto ||
+           mode == npu::RowPackingMode::Apart;
   }
 };
 

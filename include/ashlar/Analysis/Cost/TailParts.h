@@ -35,7 +35,7 @@ struct TailParts {
 /// The parts in which a map over operands like `result` is computed: nothing if
 /// its lanes are full, if views overlap without being the same one, or if
 /// copying the parts takes longer than what they save. `mayClear`: zeros may
-/// fill the partitions behind channels that end inside a block, because the map
+/// fill the partitions after channels that end inside a block, because the map
 /// makes zeros of zeros and has no parameters.
 std::optional<TailParts> tailParts(llvm::ArrayRef<View> operands,
                                    const View &result, machine::VecCost cost,

@@ -25,9 +25,6 @@ struct CanonicalTranspose {
 
   /// No element moves.
   bool isIdentity() const { return perm.size() < 2; }
-  /// The outermost axis stays outermost: with that axis across partitions no
-  /// element leaves its partition.
-  bool keepsFirstAxis() const { return isIdentity() || perm.front() == 0; }
   Axes resultShape() const;
   bool operator==(const CanonicalTranspose &) const = default;
 };

@@ -14,10 +14,6 @@
 
 namespace ashlar::analysis {
 
-/// Module attribute: the first byte of every partition that resident constants
-/// occupy, and their number of bytes. Without it there are none.
-inline constexpr llvm::StringLiteral kConstantsAttr = "npu.constants";
-
 /// A constant in the layout in which an operand reads it.
 struct ResidentConstant {
   mlir::Value value;

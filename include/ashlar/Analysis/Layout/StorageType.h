@@ -13,7 +13,7 @@
 
 namespace ashlar::machine {
 struct Description;
-}
+} // namespace ashlar::machine
 
 namespace ashlar::analysis {
 

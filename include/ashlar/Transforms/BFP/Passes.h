@@ -38,15 +38,6 @@ struct QuantiseOptions {
   bool blockArithmetic = false;
 };
 
-/// Attributes of a product, between assign-formats and choose-formats:
-/// canonical text of the formats requested for its factors.
-inline constexpr llvm::StringLiteral kActivationsAttr = "bfp.activations";
-inline constexpr llvm::StringLiteral kWeightsAttr = "bfp.weights";
-/// Module attribute: text of the formats that were requested.
-inline constexpr llvm::StringLiteral kFormatAttr = "bfp.format";
-/// Module attribute: why ranges are smaller than requested.
-inline constexpr llvm::StringLiteral kRangeReasonAttr = "bfp.range_reason";
-
 /// Appends the passes of the quantise phase, the exit check last.
 void buildQuantisePipeline(mlir::OpPassManager &manager,
                            const QuantiseOptions &options);

@@ -59,6 +59,8 @@ def ChooseCluster : Pass<"ashlar-npu-choose-cluster", "::mlir::ModuleOp"> {
   let options = [
     Option<"mode", "mode", "std::string", /*default=*/"\"auto\"",
            "auto, off, or every eligible convolution: tile, scatter">,
+    Option<"reason", "reason", "std::string", /*default=*/"\"\"",
+           "why the mode is off or tile, for decisions">,
     Option<"useScatter", "use-scatter", "bool", /*default=*/"true",
            "mode auto may choose scatter mode if data are measured">,
     Option<"skipZeros", "skip-zeros", "bool", /*default=*/"true",

@@ -17,13 +17,6 @@ namespace ashlar::npu {
 #define GEN_PASS_REGISTRATION
 #include "ashlar/Transforms/NPU/Passes.h.inc"
 
-/// Module attribute: why the sparse cluster is not used although the options
-/// allow it.
-inline constexpr llvm::StringLiteral kDenseReasonAttr = "npu.dense_reason";
-/// Module attribute: the measured densities of feature maps, a dictionary of
-/// ProfileAttr by name of the planned tensor (analysis::DataProfiles).
-inline constexpr llvm::StringLiteral kProfileAttr = "npu.profile";
-
 /// Decision of choose-stationary: choice, reason, alternatives with cycles.
 inline constexpr llvm::StringLiteral kStationaryDecisionAttr =
     "ashlar.decision.stationary";

@@ -245,7 +245,7 @@ def PlanMemory : Pass<"ashlar-npu-plan-memory", "::mlir::ModuleOp"> {
     Fails with required and available bytes if an operation does not fit even
     with its smallest tile.
 
-    With the unit attribute `npu.banks_apart` on the module, results are placed
+    If the module attribute `npu.tuning` has `banks_apart`, results are placed
     in other banks of the state buffer than their operands, where there is room.
 
     The machine is read from the module attribute `ashlar.target`.

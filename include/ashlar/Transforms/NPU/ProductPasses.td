@@ -97,10 +97,10 @@ def PackRows : Pass<"ashlar-npu-pack-rows", "::mlir::ModuleOp"> {
     A convolution of one group whose constant weights are stationary gets the G
     with the fewest predicted cycles of copies, array, drains and DRAM for its
     weights, zeros included; among equals, the one with the fewest cycles of the
-    array. The decision has the cycles of every alternative. The module attribute
-    `npu.pack_rows` takes rows apart wherever possible ("apart"), never
-    ("columns", or "compared" if whole programs were), or keeps to one row
-    ("off").
+    array. The decision has the cycles of every alternative. Field `pack_rows` of
+    the module attribute `npu.tuning` asks for rows apart wherever possible
+    (`apart`), for none (`columns`, or `compared` if whole programs were), or
+    for one row (`off`).
 
     The machine is read from the module attribute `ashlar.target`.
   }];
@@ -110,7 +110,7 @@ def PackRows : Pass<"ashlar-npu-pack-rows", "::mlir::ModuleOp"> {
 }
 
 def PoolInDrain : Pass<"ashlar-npu-pool-in-drain", "::mlir::ModuleOp"> {
-  let summary = "drain products through the windows of the pool behind them";
+  let summary = "drain products through the windows of the pool that follows";
   let description = [{
     A pool that alone reads a convolution of the array can take the sums from
     PSUM: `vec.drain` applies the epilogue, rounds every value as the drain would

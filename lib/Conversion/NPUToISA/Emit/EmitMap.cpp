@@ -3,7 +3,7 @@
 // vec.map over views: free axes are merged to the three dims of the
 // instruction, the rest is looped over; channels that wrap around the last
 // partition are cut there. Channels of the last tile that fill few lanes are
-// computed in parts of their positions, side by side in the partitions behind
+// computed in parts of their positions, side by side in the partitions after
 // them, where the map's own bytes are free. No bit depends on it.
 
 #include "../Generator.h"

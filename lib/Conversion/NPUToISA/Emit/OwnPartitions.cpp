@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Whether the partitions behind the channels of a map are free in the bytes
+// Whether the partitions after the channels of a map are free in the bytes
 // that the map has in the others.
 
 #include "../Generator.h"
@@ -48,7 +48,7 @@ bool isAlone(Value map) {
 bool ownsPartitions(const TileContext &tile, unsigned operands) {
   const Value result = tile.op->getResult(0);
   const int64_t axis = tile.result.axis;
-  // A tile of some channels has the others behind it.
+  // A tile of some channels is followed by the others.
   if (axis < 0 || axis >= static_cast<int64_t>(tile.out.start.size()) ||
       tile.out.start[axis] != 0 ||
       tile.out.size[axis] != analysis::shapeOf(result)[axis] ||

@@ -15,9 +15,9 @@ static void fillRest(Node &n, size_t i, double fill) {
     n.setInput(i, withoutRest(n, n.input(i), *extent, fill));
 }
 
-/// Indices into an axis of data-dependent extent, of `room` elements: one
-/// outside the extent becomes one outside the room.
-static Value insideOf(Node &n, Value indices, Value extent, int64_t room) {
+/// Indices into an axis of data-dependent extent, of `capacity` elements: one
+/// outside the extent becomes one outside the capacity.
+static Value insideOf(Node &n, Value indices, Value extent, int64_t capacity) {
   if (!indices)
     return nullptr;
   const Type type = elementOf(extent);
@@ -29,7 +29,7 @@ static Value insideOf(Node &n, Value indices, Value extent, int64_t room) {
   Value outside =
       n.logical(LogicalKind::Or, n.compare(CompareKind::Less, index, number(0)),
                 n.compare(CompareKind::GreaterOrEqual, index, count));
-  return n.where(outside, number(room), index);
+  return n.where(outside, number(capacity), index);
 }
 
 /// The axis of its operand along which Gather or GatherElements reads.
@@ -57,15 +57,16 @@ static void checkIndices(Node &n) {
   if (!readsAlong(n, &column) || n.failed())
     return;
   const RunTimeExtent extent = *n.extentOf(0);
-  const int64_t room = shapeOf(n.input(0))[extent.axis];
+  const int64_t capacity = shapeOf(n.input(0))[extent.axis];
   Value indices = n.input(1);
   if (n.op() != "GatherND")
-    return n.setInput(1, insideOf(n, indices, extent.count, room));
+    return n.setInput(1, insideOf(n, indices, extent.count, capacity));
   const int64_t last = rankOf(indices) - 1, depth = shapeOf(indices)[last];
   SmallVector<Value> columns;
   for (int64_t k = 0; k < depth; ++k) {
     Value one = n.cast(n.sliceAxis(indices, last, k, 1), n.indexType());
-    columns.push_back(k == column ? insideOf(n, one, extent.count, room) : one);
+    columns.push_back(k == column ? insideOf(n, one, extent.count, capacity)
+                                  : one);
   }
   n.setInput(1, n.concat(columns, last));
 }

@@ -22,9 +22,9 @@ Value countAlong(Node &n, size_t i, int64_t axis) {
   return extent ? extent->count : numberOf(n, shapeOf(n.input(i))[axis]);
 }
 
-/// Where each element of the concatenated operands lies among those of their
-/// rooms: behind the elements that operands before it leave out. `count` is
-/// where the last one ends.
+/// For each element of the concatenation, its index in that of the padded
+/// operands, whose elements beyond their extents are skipped. `count` is the
+/// number of elements that exist.
 Value placesOf(Node &n, int64_t axis, int64_t total, Value &count) {
   const Value index = n.iota(total, 0, 1, n.indexType());
   Value places = index;
@@ -43,17 +43,17 @@ Value placesOf(Node &n, int64_t axis, int64_t total, Value &count) {
   return gaps ? n.binary<MinOp>(places, numberOf(n, total - 1)) : Value();
 }
 
-/// The value with at least `room` elements along the axis.
-Value withRoom(Emitter &e, Value x, int64_t axis, int64_t room) {
+/// The value with at least `capacity` elements along the axis.
+Value withCapacity(Emitter &e, Value x, int64_t axis, int64_t capacity) {
   const int64_t size = shapeOf(x)[axis];
-  if (size == room)
+  if (size == capacity)
     return x;
   Shape shape(shapeOf(x));
-  shape[axis] = room;
+  shape[axis] = capacity;
   if (size == 0)
     return e.splat(0, elementOf(x), shape);
   Shape low(shape.size(), 0), high(shape.size(), 0);
-  high[axis] = room - size;
+  high[axis] = capacity - size;
   return e.pad(x, low, high, PadMode::Constant, 0);
 }
 
@@ -110,10 +110,10 @@ Value ashlar::frontend::chooseWithExtents(Emitter &e, RunTimeExtents &extents,
     return extent ? extent->count
                   : e.integers(shapeOf(x)[*axis], {1}, e.indexType());
   };
-  const int64_t room = std::max(shapeOf(yes)[*axis], shapeOf(no)[*axis]);
+  const int64_t capacity = std::max(shapeOf(yes)[*axis], shapeOf(no)[*axis]);
   Value extent = e.where(condition, count(yes, ofYes), count(no, ofNo));
-  Value chosen = e.where(condition, withRoom(e, yes, *axis, room),
-                         withRoom(e, no, *axis, room));
+  Value chosen = e.where(condition, withCapacity(e, yes, *axis, capacity),
+                         withCapacity(e, no, *axis, capacity));
   if (chosen && extent)
     extents.add(chosen, {*axis, extent});
   return chosen;

@@ -87,8 +87,8 @@ public:
     if (auto found = known.find(value); found != known.end())
       return found->second;
     NumberRange range = ofType(elementOf(value));
-    if (auto room = extents.roomOf(value))
-      range = narrow(range, {0, *room});
+    if (auto capacity = extents.capacityOf(value))
+      range = narrow(range, {0, *capacity});
     if (depth < kDeepest)
       range = narrow(range, ofSource(value, depth + 1));
     return known[value] = range;

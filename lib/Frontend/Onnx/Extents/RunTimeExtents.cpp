@@ -53,9 +53,9 @@ void RunTimeExtents::add(Value value, RunTimeExtent extent) {
   if (!value)
     return;
   extents[value] = extent;
-  const int64_t room = mlir::cast<mlir::RankedTensorType>(value.getType())
-                           .getDimSize(extent.axis);
-  auto [known, added] = rooms.try_emplace(extent.count, room);
+  const int64_t capacity = mlir::cast<mlir::RankedTensorType>(value.getType())
+                               .getDimSize(extent.axis);
+  auto [known, added] = capacities.try_emplace(extent.count, capacity);
   if (!added)
-    known->second = std::min(known->second, room);
+    known->second = std::min(known->second, capacity);
 }

@@ -34,14 +34,15 @@ public:
     return found == extents.end() ? std::nullopt : std::optional(found->second);
   }
   /// How large `count`, the extent of some value, can be at most.
-  std::optional<int64_t> roomOf(mlir::Value count) const {
-    auto found = rooms.find(count);
-    return found == rooms.end() ? std::nullopt : std::optional(found->second);
+  std::optional<int64_t> capacityOf(mlir::Value count) const {
+    auto found = capacities.find(count);
+    return found == capacities.end() ? std::nullopt
+                                     : std::optional(found->second);
   }
 
 private:
   llvm::DenseMap<mlir::Value, RunTimeExtent> extents;
-  llvm::DenseMap<mlir::Value, int64_t> rooms;
+  llvm::DenseMap<mlir::Value, int64_t> capacities;
 };
 
 } // namespace ashlar::frontend

@@ -23,22 +23,22 @@ namespace {
 
 /// A shape of which data decide one extent, at most.
 struct OpenShape {
-  Shape room;
+  Shape capacity;
   std::optional<RunTimeExtent> extent;
 };
 
-/// Adds an axis of `room` elements, of which `count` exist.
-void addAxis(Node &n, OpenShape &shape, int64_t room, Value count) {
+/// Adds an axis of `capacity` elements, of which `count` exist.
+void addAxis(Node &n, OpenShape &shape, int64_t capacity, Value count) {
   if (shape.extent && count) {
     n.unsupported("axes {} and {} of the result both have data-dependent "
                   "extents; one is supported",
-                  shape.extent->axis, shape.room.size());
+                  shape.extent->axis, shape.capacity.size());
     return;
   }
   if (count)
     shape.extent =
-        RunTimeExtent{static_cast<int64_t>(shape.room.size()), count};
-  shape.room.push_back(room);
+        RunTimeExtent{static_cast<int64_t>(shape.capacity.size()), count};
+  shape.capacity.push_back(capacity);
 }
 
 /// Adds what an axis of `size` elements, `own` of them if data decide, becomes
@@ -52,7 +52,7 @@ void expandAxis(Node &n, OpenShape &shape, int64_t size, Value own,
   if (own) {
     n.unsupported("axis {} of the result has two data-dependent extents, that "
                   "of the operand and that of the shape",
-                  shape.room.size());
+                  shape.capacity.size());
     return;
   }
   if (entry.known) {
@@ -69,13 +69,13 @@ void expandAxis(Node &n, OpenShape &shape, int64_t size, Value own,
                   size, remedyForRunTime(entry.value));
     return;
   }
-  int64_t room = 0;
-  Value count = extentOfEntry(n, entry.value, room);
+  int64_t capacity = 0;
+  Value count = extentOfEntry(n, entry.value, capacity);
   if (count)
-    addAxis(n, shape, room, count);
+    addAxis(n, shape, capacity, count);
 }
 
-/// Gives result 0, of the shape's room, its extent.
+/// Gives result 0, of the shape's capacity, its extent.
 void setOpen(Node &n, Value value, const OpenShape &shape) {
   n.setOutput(0, value);
   if (shape.extent)
@@ -127,16 +127,16 @@ Value stepsOf(Node &n, Value start, Value limit, double delta) {
                 n.indexType());
 }
 
-/// The number where it is surely in [0, room], else the nearest there.
-Value clamped(Node &n, Value count, int64_t room) {
+/// The number where it is surely in [0, capacity], else the nearest there.
+Value clamped(Node &n, Value count, int64_t capacity) {
   auto number = [&](int64_t value) {
     return n.integers(value, {1}, n.indexType());
   };
   const NumberRange range = n.rangeOf(count);
   if (!range.least || *range.least < 0)
     count = n.binary<MaxOp>(count, number(0));
-  if (!range.most || *range.most > room)
-    count = n.binary<MinOp>(count, number(room));
+  if (!range.most || *range.most > capacity)
+    count = n.binary<MinOp>(count, number(capacity));
   return count;
 }
 
@@ -159,7 +159,7 @@ void ashlar::frontend::expandAtRunTime(Node &n) {
                entry < 0 ? ShapeEntry{1, nullptr} : entries[entry]);
   }
   if (!n.failed())
-    setOpen(n, n.broadcast(x, shape.room), shape);
+    setOpen(n, n.broadcast(x, shape.capacity), shape);
 }
 
 void ashlar::frontend::fillAtRunTime(Node &n, mlir::ElementsAttr value) {
@@ -168,7 +168,7 @@ void ashlar::frontend::fillAtRunTime(Node &n, mlir::ElementsAttr value) {
     if (!n.failed())
       expandAxis(n, shape, 1, nullptr, entry);
   if (!n.failed())
-    setOpen(n, n.fill(value, shape.room), shape);
+    setOpen(n, n.fill(value, shape.capacity), shape);
 }
 
 void ashlar::frontend::rangeAtRunTime(Node &n) {
@@ -199,18 +199,18 @@ void ashlar::frontend::rangeAtRunTime(Node &n) {
   }
   const double steps = std::ceil(
       (static_cast<double>(*last) - static_cast<double>(*first)) / *delta);
-  const int64_t room =
+  const int64_t capacity =
       steps > 0 ? static_cast<int64_t>(std::min(steps, 0x1p40)) : 0;
-  if (!n.checkShape({room}))
+  if (!n.checkShape({capacity}))
     return;
-  Value count = clamped(n, stepsOf(n, start, limit, *delta), room);
+  Value count = clamped(n, stepsOf(n, start, limit, *delta), capacity);
   // Numbers of 16 bits come from wider ones and are rounded once.
   const Type wide = type.isF16() || type.isBF16()
                         ? mlir::Float32Type::get(n.context())
                         : type;
   Value step = whole ? n.integers(static_cast<int64_t>(*delta), {1}, type)
                      : n.splat(*delta, wide, {1});
-  Value places = n.iota(room, 0, 1, wide);
+  Value places = n.iota(capacity, 0, 1, wide);
   Value numbers =
       n.binary<AddOp>(n.cast(start, wide), n.binary<MulOp>(places, step));
   n.setOutput(0, n.cast(numbers, type));

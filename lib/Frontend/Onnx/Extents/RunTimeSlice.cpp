@@ -59,17 +59,17 @@ Value countOf(Numbers &k, Cut &cut) {
 
 /// The most elements that a cut takes: a constant number of steps if the end is
 /// the start and a constant, as exporters write it.
-int64_t roomOf(const Cut &cut) {
+int64_t capacityOf(const Cut &cut) {
   const int64_t step = cut.step > 0 ? cut.step : -cut.step;
-  int64_t room = (cut.size + step - 1) / step;
+  int64_t capacity = (cut.size + step - 1) / step;
   if (auto sum = cut.end ? cut.end.getDefiningOp<AddOp>() : AddOp())
     for (auto [one, other] :
          {std::pair(sum.getA(), sum.getB()), std::pair(sum.getB(), sum.getA())})
       if (auto length = integersOf(other); one == cut.start && length &&
                                            length->size() == 1 &&
                                            cut.step > 0 && length->front() > 0)
-        room = std::min(room, (length->front() + step - 1) / step);
-  return std::max<int64_t>(room, 1);
+        capacity = std::min(capacity, (length->front() + step - 1) / step);
+  return std::max<int64_t>(capacity, 1);
 }
 
 } // namespace
@@ -83,10 +83,11 @@ Value ashlar::frontend::sliceAtRunTime(Node &n, Value x, int64_t axis,
     return n.unsupported("{} has no elements", typeText(x));
   // A step beyond the size takes the first element, whatever it is.
   cut.step = std::clamp<int64_t>(step, -cut.size, cut.size);
-  const int64_t room = roomOf(cut);
+  const int64_t capacity = capacityOf(cut);
   Numbers k(n);
   Value count = countOf(k, cut);
-  Value places = n.binary<MulOp>(n.iota(room, 0, 1, k.type), k.of(cut.step));
+  Value places =
+      n.binary<MulOp>(n.iota(capacity, 0, 1, k.type), k.of(cut.step));
   places = n.binary<AddOp>(places, cut.start);
   extent = {axis, count};
   return takeRows(n, x, axis, k.clamp(places, 0, cut.size - 1));

@@ -173,7 +173,7 @@ SmallVector<ShapeEntry> ashlar::frontend::shapeEntries(Node &n, size_t i) {
   return entries;
 }
 
-Value ashlar::frontend::extentOfEntry(Node &n, Value entry, int64_t &room) {
+Value ashlar::frontend::extentOfEntry(Node &n, Value entry, int64_t &capacity) {
   if (!entry)
     return nullptr;
   const NumberRange range = n.rangeOf(entry);
@@ -182,7 +182,7 @@ Value ashlar::frontend::extentOfEntry(Node &n, Value entry, int64_t &room) {
         "an extent is known at run time only and has no bound{}; or bound it "
         "in the model, as Min(extent, constant)",
         remedyForRunTime(entry));
-  room = std::max<int64_t>(*range.most, 0);
+  capacity = std::max<int64_t>(*range.most, 0);
   if (range.least && *range.least >= 0)
     return entry;
   return n.binary<MaxOp>(entry, n.integers(int64_t(0), {1}, n.indexType()));

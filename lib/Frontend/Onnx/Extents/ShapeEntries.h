@@ -24,8 +24,8 @@ struct ShapeEntry {
 SmallVector<ShapeEntry> shapeEntries(Node &n, size_t i);
 
 /// The extent that an entry of unknown value gives an axis; refused with both
-/// remedies if the entry has no bound. \p room is the most that it can be.
-Value extentOfEntry(Node &n, Value entry, int64_t &room);
+/// remedies if the entry has no bound. \p capacity is the most that it can be.
+Value extentOfEntry(Node &n, Value entry, int64_t &capacity);
 
 } // namespace ashlar::frontend
 

@@ -14,16 +14,16 @@ using llvm::Expected;
 namespace {
 
 /// The place that operand `input` names in a list, or `otherwise` without one.
-/// `room` places are allowed.
+/// `capacity` places are allowed.
 Expected<int64_t> placeIn(FlowNode &n, size_t input, int64_t length,
-                          int64_t room, int64_t otherwise) {
+                          int64_t capacity, int64_t otherwise) {
   if (!n.hasInput(input))
     return otherwise;
   Expected<int64_t> given = n.knownOne(n.flat().inputs[input], "the position");
   if (!given)
     return given;
   const int64_t place = *given < 0 ? *given + length : *given;
-  if (place < 0 || place >= room)
+  if (place < 0 || place >= capacity)
     return makeError(ErrorClass::Malformed,
                      "position {} is out of range for a sequence of {}", *given,
                      length);

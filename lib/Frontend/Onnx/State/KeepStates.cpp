@@ -41,9 +41,10 @@ bool Importer::isKept(Value input) const {
   });
 }
 
-/// Place p of a cache with `room` rows before the new ones, as a position.
-Expected<Value> Importer::positionOf(const std::string &name, int64_t room) {
-  Value &known = positions[{name, room}];
+/// Place p of a cache with `capacity` rows before the new ones, as a position.
+Expected<Value> Importer::positionOf(const std::string &name,
+                                     int64_t capacity) {
+  Value &known = positions[{name, capacity}];
   if (known)
     return known;
   Expected<Value> place = lookup(name);
@@ -54,10 +55,10 @@ Expected<Value> Importer::positionOf(const std::string &name, int64_t room) {
   const Shape one(rankOf(*place), 1);
   Value moved =
       e.binary<nn::SubOp>(e.reshape(filledRows(), one),
-                          e.integers(room, one, builder.getI64Type()));
+                          e.integers(capacity, one, builder.getI64Type()));
   moved = e.binary<nn::AddOp>(*place, e.cast(moved, elementOf(*place)));
   Value old = e.compare(nn::CompareKind::Less, *place,
-                        e.integers(room, one, elementOf(*place)));
+                        e.integers(capacity, one, elementOf(*place)));
   known = e.where(old, *place, moved);
   if (e.failed())
     return makeError(e.errorClass(), "'{}': {}", printable(name),
@@ -129,7 +130,7 @@ Error Importer::keepStates(SmallVector<Value> &results,
                  builder.getContext()));
     attributes[index] = list.getDictionary(builder.getContext());
   }
-  if (Error error = refuseRoomAsData(
+  if (Error error = refuseCapacityAsData(
           model, shapes,
           [&](const std::string &name) { return integers(name); },
           neededPlaces))

@@ -42,9 +42,10 @@ int64_t throughReshape(ShapeRef from, ShapeRef to, int64_t axis) {
 
 class Follower {
 public:
-  Follower(Value position, int64_t room, mlir::OpBuilder &builder,
+  Follower(Value position, int64_t capacity, mlir::OpBuilder &builder,
            support::Budget &budget)
-      : position(position), builder(builder), budget(budget), room(room) {}
+      : position(position), builder(builder), budget(budget),
+        capacity(capacity) {}
 
   void add(const JoinedCache &cache) {
     push({cache.joined->getResult(0), cache.axis, false});
@@ -88,7 +89,7 @@ private:
   Value position;
   mlir::OpBuilder &builder;
   support::Budget &budget;
-  int64_t room;
+  int64_t capacity;
   SmallVector<Tracked> work;
   llvm::DenseSet<std::pair<Value, int64_t>> seen;
   SmallVector<Sum> sums;
@@ -187,7 +188,7 @@ Value Follower::terms(Value scores, int64_t axis) {
   Value place = e.reshape(position, Shape(rank, 1));
   Value filled = e.compare(nn::CompareKind::Less, index, place);
   Value added = e.compare(nn::CompareKind::GreaterOrEqual, index,
-                          e.integers(room, {}, wide));
+                          e.integers(capacity, {}, wide));
   Value kept = e.logical(nn::LogicalKind::Or, filled, added);
   return e.where(kept, e.splat(0, element),
                  e.splat(-std::numeric_limits<double>::infinity(), element));
@@ -219,11 +220,12 @@ Error Follower::checkProducts() const {
 Error ashlar::frontend::maskUnfilled(ArrayRef<JoinedCache> caches,
                                      Value position, mlir::OpBuilder &builder,
                                      support::Budget &budget) {
-  std::map<int64_t, Follower> byRoom;
+  std::map<int64_t, Follower> byCapacity;
   for (const JoinedCache &cache : caches)
-    byRoom.try_emplace(cache.room, position, cache.room, builder, budget)
+    byCapacity
+        .try_emplace(cache.capacity, position, cache.capacity, builder, budget)
         .first->second.add(cache);
-  for (auto &[room, follower] : byRoom)
+  for (auto &[capacity, follower] : byCapacity)
     if (Error error = follower.run())
       return error;
   return Error::success();

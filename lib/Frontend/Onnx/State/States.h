@@ -46,14 +46,14 @@ llvm::Expected<StateUpdate> updateOf(const StatePair &pair, Value past,
 struct JoinedCache {
   mlir::Operation *joined = nullptr; ///< The concatenation.
   int64_t axis = 0;
-  int64_t room = 0; ///< Rows of the cache, filled or not.
+  int64_t capacity = 0; ///< Rows of the cache, filled or not.
 };
 
 /// Gives rows of caches that are filled only up to `position` no weight: every
 /// softmax along their axis gets a term that excludes the others. Unsupported
 /// where an operation would mix those rows with the rest in another way; the
-/// message names it. All caches of one room belong together: the keys of one
-/// give the weights of the values of another.
+/// message names it. All caches of one capacity belong together: the keys of
+/// one give the weights of the values of another.
 llvm::Error maskUnfilled(llvm::ArrayRef<JoinedCache> caches, Value position,
                          mlir::OpBuilder &builder, support::Budget &budget);
 
@@ -62,7 +62,7 @@ struct CacheShape {
   std::string past, joined; ///< The input, and the output that replaces it.
   int64_t axis = 0;         ///< Of the rows.
   int64_t rank = 0;
-  int64_t room = 0; ///< Rows of the input.
+  int64_t capacity = 0; ///< Rows of the input.
 };
 
 /// The integers of a value that is constant; nothing if it is none.
@@ -71,17 +71,17 @@ using ReadIntegers =
         const std::string &)>;
 
 /// Operands, by node and number, that hold places in a cache with new rows
-/// after its room, where the node means positions: new rows come after the
-/// filled ones. The values are rooms.
+/// after its capacity, where the node means positions: new rows come after the
+/// filled ones. The values are capacities.
 using PlaceUses = std::map<std::pair<std::string, size_t>, int64_t>;
 
 /// Unsupported if a node of the model computes anything but extents of tensors
 /// with the number of rows of a cache, and positions cannot stand for it: it
-/// would be the room, where the model means the rows that are filled. The
+/// would be the capacity, where the model means the rows that are filled. The
 /// message names the node. \p uses has what must become positions.
-llvm::Error refuseRoomAsData(const Model &model,
-                             llvm::ArrayRef<CacheShape> caches,
-                             ReadIntegers integers, PlaceUses &uses);
+llvm::Error refuseCapacityAsData(const Model &model,
+                                 llvm::ArrayRef<CacheShape> caches,
+                                 ReadIntegers integers, PlaceUses &uses);
 
 } // namespace ashlar::frontend
 

@@ -164,7 +164,7 @@ double termAt(const Tensor &bias, std::initializer_list<int64_t> index) {
   return bias.floats[place];
 }
 
-/// Rows of the caches after the run: a past with room keeps its extent.
+/// Rows of the caches after the run: a past with capacity keeps its extent.
 int64_t presentRows(Call &call, const Tensor *past, int64_t fresh) {
   if (!past || past->shape[2] == 0)
     return fresh;
@@ -385,9 +385,9 @@ void attendHeads(Call &call, const Places &at) {
   const Tensor none,
       *past = call.has(at.past) ? &call.operand(at.past) : nullptr;
   const bool buffer = past && call.has(at.length);
-  const int64_t room = past ? past->shape[2] : 0,
-                before = buffer ? call.integers(at.length)[0] : room,
-                keys = buffer ? room : room + k.shape[2];
+  const int64_t capacity = past ? past->shape[2] : 0,
+                before = buffer ? call.integers(at.length)[0] : capacity,
+                keys = buffer ? capacity : capacity + k.shape[2];
   const SmallVector<int64_t> start(q.shape[0], before);
   const Tensor allKeys = withRows(past ? *past : none, k, keys, start);
   const Tensor allValues = withRows(

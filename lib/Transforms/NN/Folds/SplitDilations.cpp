@@ -90,7 +90,7 @@ Phases phasesOf(const Axis &axis, int64_t pad) {
   phases.begin = pad / axis.dilation;
   phases.low = pad % axis.dilation;
   phases.outputs = llvm::divideCeilSigned(axis.output, axis.dilation);
-  // Elements behind the last tap of the last result are not read.
+  // Elements after the last tap of the last result are not read.
   const int64_t read = phases.outputs - phases.begin + axis.kernel - 1;
   const int64_t length = std::min(
       llvm::divideCeilSigned(axis.input + phases.low, axis.dilation), read);

@@ -12,7 +12,7 @@
 #include "ashlar/Analysis/Sparse/ZeroAnalysis.h"
 #include "ashlar/Analysis/Tiles/TilingModel.h"
 #include "ashlar/Transforms/NPU/Passes.h"
-#include "dialects/NPU/NPUDialect.h"
+#include "dialects/NPU/ModuleAttributes.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/TypeUtilities.h"
 #include "llvm/ADT/StringSwitch.h"
@@ -36,10 +36,6 @@ struct ChooseClusterPass : impl::ChooseClusterBase<ChooseClusterPass> {
     Policy policy;
     if (failed(machine) || failed(readOptions(policy)))
       return signalPassFailure();
-    auto reason = getOperation()->getAttrOfType<StringAttr>(kDenseReasonAttr);
-    hasReason = reason != nullptr;
-    offReason =
-        reason ? reason.getValue().str() : "the sparse cluster is switched off";
     cut = policy.cut;
     Chooser chooser(*machine, policy);
     getOperation().walk([&](PeConvOp conv) { chooser.predict(conv); });
@@ -141,12 +137,10 @@ struct ChooseClusterPass : impl::ChooseClusterBase<ChooseClusterPass> {
     return success();
   }
 
-  std::string offReason;  ///< what mode off gives as its reason
-  bool hasReason = false; ///< the module has a reason for its mode
-
   std::string reasonOf(const Candidate &candidate) const {
     if (mode == "off")
-      return offReason;
+      return reason.empty() ? "the sparse cluster is switched off"
+                            : reason.getValue();
     if (candidate.tile.least > 0)
       return "the dense array takes fewer cycles";
     if (!candidate.plan())
@@ -156,9 +150,9 @@ struct ChooseClusterPass : impl::ChooseClusterBase<ChooseClusterPass> {
     if (candidate.pulled && candidate.sparse)
       return "the network takes fewer cycles so";
     if (candidate.sparse)
-      return candidate.gains()             ? "fewer cycles than the dense array"
-             : mode == "tile" && hasReason ? offReason
-                                           : "requested";
+      return candidate.gains() ? "fewer cycles than the dense array"
+             : mode == "tile" && !reason.empty() ? reason.getValue()
+                                                 : "requested";
     if (candidate.beside)
       return "the array is idle while other readers run on the cluster";
     if (candidate.pinned)

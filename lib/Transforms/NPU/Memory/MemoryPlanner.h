@@ -13,7 +13,7 @@
 #include "ashlar/Analysis/Array/StationaryPlan.h"
 #include "ashlar/Analysis/Tiles/TilingModel.h"
 #include "ashlar/Machine/Description.h"
-#include "dialects/NPU/Placement.h"
+#include "dialects/NPU/ModuleAttributes.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "llvm/ADT/DenseMap.h"
 #include <optional>
@@ -104,7 +104,7 @@ int64_t tileCount(const Shape &shape, const Shape &tile);
 class Planner {
 public:
   Planner(const machine::Description &machine, mlir::ModuleOp module)
-      : machine(machine), banksApart(module->hasAttr(kBanksApartAttr)) {
+      : machine(machine), banksApart(tuningOf(module).getBanksApart()) {
     collect(module);
   }
 

@@ -128,7 +128,7 @@ void Planner::collect(ModuleOp module) {
 }
 
 /// Bytes of every partition for the identities that transposes share: bytes,
-/// and behind them bf16 where any multiplies floats.
+/// and after them bf16 where any multiplies floats.
 int64_t Planner::identityBytes() const {
   bool any = false, floats = false;
   for (const OpPlan &plan : plans) {
@@ -448,9 +448,8 @@ bool Planner::placeAll(size_t first, bool mayEvict) {
 void Planner::annotate(ModuleOp module) {
   Builder builder(module.getContext());
   if (reserved > identity)
-    module->setAttr(
-        analysis::kConstantsAttr,
-        RegionAttr::get(module.getContext(), identity, constantBytes()));
+    module->setAttr(kConstantsAttr, RegionAttr::get(module.getContext(),
+                                                    identity, constantBytes()));
   const std::vector<int64_t> rings = ringBases();
   for (auto [i, plan] : llvm::enumerate(plans)) {
     recordInPlace(i);

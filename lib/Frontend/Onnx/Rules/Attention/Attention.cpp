@@ -75,9 +75,9 @@ Value windowMask(Node &n, const Heads &h, Window window, Type element) {
   // A past that is kept has room for more rows than are filled: distances are
   // those of positions.
   if (Value filled = h.pastKey ? n.filledRows(h.pastKey) : Value()) {
-    Value room = n.integers(shapeOf(h.pastKey)[2], {}, type);
-    Value moved = n.binary<SubOp>(n.reshape(filled, {1, 1, 1, 1}), room);
-    key = n.where(n.compare(CompareKind::Less, key, room), key,
+    Value capacity = n.integers(shapeOf(h.pastKey)[2], {}, type);
+    Value moved = n.binary<SubOp>(n.reshape(filled, {1, 1, 1, 1}), capacity);
+    key = n.where(n.compare(CompareKind::Less, key, capacity), key,
                   n.binary<AddOp>(key, moved));
     query = n.binary<AddOp>(query, moved);
   }

@@ -35,12 +35,12 @@ Value swapped(Node &n, Value x) {
 struct Attention {
   int64_t heads = 0, groups = 0, window = -1;
   double scale = 0, cap = 0;
-  Value q, k, v;       ///< [batch, length, heads, size].
-  Value pastK, pastV;  ///< [batch, groups, past, size], or none.
-  Value start;         ///< [batch]: the position of the first query.
-  int64_t room = 0;    ///< Rows of a past before those of these queries.
-  Value bias, sink;    ///< Terms of the scores; a logit for each head.
-  bool smooth = false; ///< A logit 0 next to the scores.
+  Value q, k, v;        ///< [batch, length, heads, size].
+  Value pastK, pastV;   ///< [batch, groups, past, size], or none.
+  Value start;          ///< [batch]: the position of the first query.
+  int64_t capacity = 0; ///< Rows of a past before those of these queries.
+  Value bias, sink;     ///< Terms of the scores; a logit for each head.
+  bool smooth = false;  ///< A logit 0 next to the scores.
 };
 
 /// What an operator gives of its scores as a result of its own.
@@ -65,18 +65,18 @@ Value positionsFrom(Node &n, Value start, int64_t length) {
 Value placed(Node &n, Value past, Value rows, Value start) {
   if (!past || !rows || !start)
     return nullptr;
-  const int64_t room = shapeOf(past)[2], length = shapeOf(rows)[2],
+  const int64_t capacity = shapeOf(past)[2], length = shapeOf(rows)[2],
                 batch = shapeOf(past)[0];
-  Value place = n.binary<SubOp>(n.iota(room, 1, 2, n.indexType()),
+  Value place = n.binary<SubOp>(n.iota(capacity, 1, 2, n.indexType()),
                                 n.reshape(start, {batch, 1}));
   Value inside =
       n.logical(LogicalKind::And,
                 n.compare(CompareKind::GreaterOrEqual, place, number(n, 0)),
                 n.compare(CompareKind::Less, place, number(n, length)));
-  Value source = n.where(inside, n.binary<AddOp>(place, number(n, room)),
-                         n.iota(room, 1, 2, n.indexType()));
+  Value source = n.where(inside, n.binary<AddOp>(place, number(n, capacity)),
+                         n.iota(capacity, 1, 2, n.indexType()));
   Value present = n.takeAt(n.concat({past, rows}, 2),
-                           n.reshape(source, {batch, 1, room, 1}), 2);
+                           n.reshape(source, {batch, 1, capacity, 1}), 2);
   if (present && batch == 1)
     n.addUpdate(present, {past, rows, n.reshape(start, {1}), 2});
   return present;
@@ -88,18 +88,18 @@ Value causalTerms(Node &n, const Attention &a, int64_t keys, Type element) {
   Value own = n.binary<AddOp>(n.reshape(a.start, {batch, 1, 1, 1}),
                               n.iota(length, 2, 4, n.indexType()));
   Value key = n.iota(keys, 3, 4, n.indexType()), real;
-  if (a.room > 0) {
+  if (a.capacity > 0) {
     // Rows of a past that is not full have no position; new ones follow those
     // that have.
     Value start = n.reshape(a.start, {batch, 1, 1, 1});
-    Value old = n.compare(CompareKind::Less, key, number(n, a.room));
+    Value old = n.compare(CompareKind::Less, key, number(n, a.capacity));
     real = n.logical(
         LogicalKind::Or,
-        n.compare(CompareKind::GreaterOrEqual, key, number(n, a.room)),
+        n.compare(CompareKind::GreaterOrEqual, key, number(n, a.capacity)),
         n.compare(CompareKind::Less, key, start));
     key = n.where(
         old, key,
-        n.binary<AddOp>(key, n.binary<SubOp>(start, number(n, a.room))));
+        n.binary<AddOp>(key, n.binary<SubOp>(start, number(n, a.capacity))));
   }
   Value kept = n.compare(CompareKind::LessOrEqual, key, own);
   if (real)
@@ -223,7 +223,7 @@ Value present(Node &n, Attention &a, Value past, Value rows,
     return n.malformed("a past of {} for rows {}", typeText(past),
                        typeText(fresh));
   if (total && *total == shape[2] + added[2]) {
-    a.room = shape[2];
+    a.capacity = shape[2];
     return n.concat({past, fresh}, 2);
   }
   if (total && *total > shape[2])
@@ -301,7 +301,7 @@ void groupQueryAttention(Node &n) {
   n.setOutput(2, values);
   Value terms = causalTerms(n, a, shapeOf(keys)[2], elementOf(a.q));
   n.setOutput(0, attend(n, a, keys, values, terms, *form));
-  if (n.hasInput(3) && a.room == 0)
+  if (n.hasInput(3) && a.capacity == 0)
     cutScores(n, total);
 }
 

@@ -10,7 +10,8 @@ using namespace ashlar;
 using namespace ashlar::frontend;
 using namespace ashlar::nn;
 
-/// Padding of columns is behind those of the rows.
+/// Reads block layouts in CSR form. Padding follows the columns of the last
+/// row.
 std::optional<Layouts> ashlar::frontend::readLayouts(Node &n) {
   auto rows = n.constantIntegers(5, "block_row_indices");
   auto columns = n.constantIntegers(6, "block_col_indices");

@@ -2,9 +2,9 @@
 //
 // Follows the number of rows of a cache, which a model reads with Shape,
 // through integer arithmetic. As the extent of a tensor it is right: the cache
-// has its room. As a position it is wrong: exporters mean the filled rows.
+// has its capacity. As a position it is wrong: exporters mean the filled rows.
 //
-// Between positions it is right again: new rows come after the room as they
+// Between positions it is right again: new rows come after the capacity as they
 // come after the filled rows, so a comparison of places in the joined cache
 // gives what one of positions gives for every row that is filled. Causal masks
 // compare in this way.
@@ -192,7 +192,7 @@ private:
         "a capacity of {} rows, not the number of filled ones; export the "
         "model with "
         "positions as an input (position_ids), or leave out --state",
-        what.str(), printable(cache.past), cache.room);
+        what.str(), printable(cache.past), cache.capacity);
   }
   /// Inputs that are declared as long as a cache with its new rows.
   void addDeclared(const onnx::GraphProto &graph);
@@ -273,8 +273,8 @@ llvm::Expected<bool> Finder::atLeast(const std::string &name, int64_t least) {
          });
 }
 
-/// From the end of the room on, or from a place that is known; to the end of
-/// the new rows, one by one.
+/// From the end of the capacity on, or from a place that is known; to the end
+/// of the new rows, one by one.
 llvm::Expected<bool> Finder::makesPlaces(const FlatNode &node) {
   if (node.inputs.size() != 3 || rows.contains(node.inputs[2]))
     return false;
@@ -288,7 +288,7 @@ llvm::Expected<bool> Finder::makesPlaces(const FlatNode &node) {
       fits &= found->second.exact && !found->second.places;
     }
     llvm::Expected<bool> large =
-        atLeast(node.inputs[i], tracked ? cache->room : 0);
+        atLeast(node.inputs[i], tracked ? cache->capacity : 0);
     if (!large)
       return large.takeError();
     fits &= *large;
@@ -309,21 +309,22 @@ llvm::Expected<bool> Finder::comparesPlaces(const FlatNode &node) {
       return false;
     if (found->second.places)
       continue;
-    llvm::Expected<bool> large = atLeast(name, found->second.cache->room);
+    llvm::Expected<bool> large = atLeast(name, found->second.cache->capacity);
     if (!large || !*large || !found->second.exact)
       return large ? llvm::Expected<bool>(false) : std::move(large);
   }
   return true;
 }
 
-/// Row i of a mask is a new row, at place room + i: its diagonal lies there.
+/// Row i of a mask is a new row, at place capacity + i: its diagonal lies
+/// there.
 llvm::Expected<bool> Finder::cutsTriangle(const FlatNode &node) {
   if (node.inputs.size() != 2 || rows.contains(node.inputs[0]))
     return false;
   const Rows &diagonal = rows.find(node.inputs[1])->second;
   if (!diagonal.exact || diagonal.places)
     return false;
-  return atLeast(node.inputs[1], diagonal.cache->room);
+  return atLeast(node.inputs[1], diagonal.cache->capacity);
 }
 
 llvm::Expected<bool> Finder::takesPlaces(const FlatNode &node) {
@@ -369,7 +370,7 @@ Error Finder::visitExtents(const FlatNode &node, const Rows &operand) {
   if (!extents)
     return extents.takeError();
   if (!*extents || llvm::any_of(**extents, [&](int64_t extent) {
-        return extent >= operand.cache->room;
+        return extent >= operand.cache->capacity;
       }))
     rows[node.outputs[0]] = {operand.cache, -1, false};
   return Error::success();
@@ -381,14 +382,14 @@ Error Finder::usePosition(const FlatNode &node, size_t index,
                      tables.contains(node.inputs[0]);
   if (!operand.exact || (!isArithmetic(node) && !table))
     return refuseNode(node, operand);
-  // Places begin at 0; a number alone must lie after the room.
-  const int64_t least = operand.places ? 0 : operand.cache->room;
+  // Places begin at 0; a number alone must lie after the capacity.
+  const int64_t least = operand.places ? 0 : operand.cache->capacity;
   llvm::Expected<bool> known = atLeast(node.inputs[index], least);
   if (!known)
     return known.takeError();
   if (!*known)
     return refuseNode(node, operand);
-  uses[{node.name, index}] = operand.cache->room;
+  uses[{node.name, index}] = operand.cache->capacity;
   return visitPosition(node, index, operand);
 }
 
@@ -433,7 +434,7 @@ Error Finder::visit(const FlatNode &node) {
       readShape(node, found->second);
       return Error::success();
     }
-  // What a cache is joined with is as long as its room and the new rows.
+  // What a cache is joined with is as long as its capacity and the new rows.
   if (node.op == "Concat" && !node.outputs.empty())
     for (const std::string &name : node.inputs)
       if (auto found = shapes.find(name); found != shapes.end())
@@ -472,9 +473,9 @@ Error Finder::visit(const FlatNode &node) {
   return Error::success();
 }
 
-Error ashlar::frontend::refuseRoomAsData(const Model &model,
-                                         llvm::ArrayRef<CacheShape> caches,
-                                         ReadIntegers integers,
-                                         PlaceUses &uses) {
+Error ashlar::frontend::refuseCapacityAsData(const Model &model,
+                                             llvm::ArrayRef<CacheShape> caches,
+                                             ReadIntegers integers,
+                                             PlaceUses &uses) {
   return Finder(caches, integers, uses).run(model);
 }
