@@ -21,9 +21,10 @@ FirstContents::FirstContents(const container::Program &program, Memory &memory,
   if (threads < 2)
     return;
   try {
-    thread = std::thread([this, all = hasAll.get_future()]() mutable {
+    thread = std::thread([this] {
       copyConstants(this->program, this->memory);
-      if (all.get())
+      others.wait(Others::Unknown);
+      if (others == Others::Allocated)
         this->memory.populateOnChip();
     });
   } catch (const std::system_error &) {
@@ -34,15 +35,17 @@ FirstContents::FirstContents(const container::Program &program, Memory &memory,
 FirstContents::~FirstContents() {
   if (!thread.joinable())
     return;
-  if (!told)
-    hasAll.set_value(false);
+  if (others == Others::Unknown)
+    tell(Others::Missing);
   thread.join();
 }
 
-void FirstContents::allocated() {
-  told = true;
-  hasAll.set_value(true);
+void FirstContents::tell(Others state) {
+  others = state;
+  others.notify_one();
 }
+
+void FirstContents::allocated() { tell(Others::Allocated); }
 
 void FirstContents::finish() {
   if (thread.joinable())

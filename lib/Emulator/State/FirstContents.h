@@ -8,7 +8,7 @@
 
 #include "Memory.h"
 #include "ashlar/Container/Container.h"
-#include <future>
+#include <atomic>
 #include <thread>
 
 namespace ashlar::emulator {
@@ -35,10 +35,16 @@ public:
   void finish();
 
 private:
+  /// Whether the memories beside DRAM are allocated. An atomic rather than a
+  /// promise: that uses thread-local storage of the C++ library, which a
+  /// process that loads this one late, such as Python, may have no room for.
+  enum class Others { Unknown, Allocated, Missing };
+
+  void tell(Others state);
+
   const container::Program &program;
   Memory &memory;
-  std::promise<bool> hasAll; ///< False: they are not going to be allocated.
-  bool told = false;
+  std::atomic<Others> others = Others::Unknown;
   std::thread thread;
 };
 

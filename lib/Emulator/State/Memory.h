@@ -117,7 +117,6 @@ public:
   void clearScales() { std::fill_n(scales, scaleCount, clearedScale); }
 
   int16_t &xr(uint64_t index) { return scales[index]; }
-  uint64_t numScales() const { return scaleCount; }
   /// Merges an exponent into a register. Other threads may do so at the same
   /// time: maxima do not depend on the order.
   void mergeScale(uint64_t index, int16_t exponent);

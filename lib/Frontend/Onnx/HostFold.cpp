@@ -493,7 +493,9 @@ bool reduceInto(std::vector<T> &result, const std::vector<T> &x,
 
 ElementsAttr foldReduce(ReduceOp op) {
   std::optional<Numbers> x = numbersIn(op.getX());
-  if (!x)
+  // Floats that are whole numbers are sizes; others are data.
+  auto isWhole = [](double value) { return std::floor(value) == value; };
+  if (!x || !llvm::all_of(x->reals, isWhole))
     return {};
   ShapeRef shape = shapeOf(op.getX());
   llvm::Expected<Shape> kept = inferReduce(shape, op.getAxes(), true);

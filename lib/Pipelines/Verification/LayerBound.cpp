@@ -327,17 +327,23 @@ void addEncode(bfp::BlockType type, const numerics::ScalePolicy &policy,
   }
 }
 
-/// Adds what storing the result can change.
+/// Adds what storing the result can change. Beyond the largest number of its
+/// type it is infinite.
 void addStorage(Operation *op, Type element, LayerExpectation &layer) {
   if (auto block = dyn_cast<bfp::BlockType>(element))
     return addEncode(block, bfp::getScalePolicy(op), layer);
-  if (!element.isF16() && !element.isBF16())
+  if (!element.isF16() && !element.isBF16() && !element.isF32())
     return;
+  const double largest =
+      APFloat::getLargest(cast<FloatType>(element).getFloatSemantics())
+          .convertToDouble();
   for (size_t i = 0; i < layer.bound.size(); ++i) {
-    double top = std::abs(layer.exact.floats[i]) + layer.bound[i];
-    layer.bound[i] += element.isF16() ? numerics::roundingBound(top, 10, -24)
-                                      : numerics::roundingBound(top, 7, -133);
-    if (element.isF16() && !(top < 65504))
+    const double top = std::abs(layer.exact.floats[i]) + layer.bound[i];
+    if (element.isF16())
+      layer.bound[i] += numerics::roundingBound(top, 10, -24);
+    else if (element.isBF16())
+      layer.bound[i] += numerics::roundingBound(top, 7, -133);
+    if (!(top < largest))
       layer.bound[i] = unbounded;
   }
 }
