@@ -7,10 +7,10 @@ usage: feature_sums.py [--count=N] [--seed=S]
 Draws networks of a layer whose features lie across partitions, a reduction of
 the features, and a layer: layer normalisations of sequences and of images in
 both orders of axes, root mean squares, softmaxes by hand, all kinds of
-reductions and the extremum's index, with features that fill a part of the
-partitions or several channel tiles. All planned tensors are compared with the
-numpy reference, and the outputs with ONNX's definition of the operators. Prints
-how many reductions go through the partitions.
+reductions and the extremum's index, reductions of encoded maps, with features
+that fill a part of the partitions or several channel tiles. All planned tensors
+are compared with the numpy reference, and the outputs with ONNX's definition of
+the operators. Prints how many reductions go through the partitions.
 """
 
 import argparse
@@ -98,6 +98,14 @@ class Network:
         return self.node(kind, [value],
                          keepdims=self.source.choice([1, 1, 0]), **where)
 
+    def beside(self, value):
+        """A reduction of a map that a convolution reads, too: encoded."""
+        value = self.node("Relu", [value])
+        layer = self.node("Conv", [value, self.random(8, self.features, 1, 1)])
+        kind = self.source.choice(["ReduceMean", "ReduceMax", "ReduceL2"])
+        return self.node("Add", [layer,
+                                 self.node(kind, [value], axes=[1])])
+
     def body(self):
         """The output of a network that reads `x`."""
         source = self.source
@@ -110,6 +118,8 @@ class Network:
         else:
             value, axis = self.layer("x", self.features), 2
         form = source.random()
+        if axis == 1 and form > 0.7:
+            return self.beside(value)
         if form < 0.3:
             return self.reduce(value, axis)
         if form < 0.45:
