@@ -28,7 +28,8 @@ findDependences(llvm::ArrayRef<isa::Instruction> instructions,
 /// What each instruction must follow, by instruction.
 class Predecessors {
 public:
-  /// Nothing where steps collect: what follows such a step follows no instruction.
+  /// Nothing where steps collect: what follows such a step follows no
+  /// instruction.
   static std::optional<Predecessors>
   of(const emulator::Dependences &dependences, size_t instructions);
 
