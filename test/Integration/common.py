@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """What the integration tests share: tools, models, inputs, error measures."""
 
+import argparse
 import hashlib
 import importlib.util
 import os
 import subprocess
 import sys
+import tempfile
 
 import numpy as np
 
@@ -34,6 +36,28 @@ def run_tool(name, *arguments, check=True, timeout=None):
         raise SystemExit(f"{name} {' '.join(map(str, arguments))}\n"
                          f"exit code {done.returncode}\n{done.stderr}")
     return done
+
+
+def check_drawn(check, *counted):
+    """The main function of a test that draws a network for each seed.
+
+    check(seed, folder) tells whether the network differs from what it should
+    compute, and then for each text of `counted` how many of these it has; the
+    sums are printed. Exit code 1 if any network differs.
+    """
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--count", type=int, default=20)
+    parser.add_argument("--seed", type=int, default=1)
+    args = parser.parse_args()
+    wrong, sums = 0, [0] * len(counted)
+    for seed in range(args.seed, args.seed + args.count):
+        with tempfile.TemporaryDirectory() as folder:
+            differs, *own = check(seed, folder)
+        wrong += differs
+        sums = [total + more for total, more in zip(sums, own, strict=True)]
+    parts = ", ".join(f"{total} {text}" for total, text in zip(sums, counted))
+    print(f"{args.count} networks, {wrong} differ; {parts}")
+    return 1 if wrong else 0
 
 
 def model_path(name):

@@ -62,15 +62,15 @@ bool sumsAcross(VecPoolOp pool, int64_t axis,
          taps * least + 2 * anewCycles(elements, machine);
 }
 
-/// The part of a partition that a map takes at most which is expected to stay
-/// in the chip, next to what it is made from and what is made of it.
-constexpr int64_t kPartOfPartition = 4;
+/// Maps of one size that fit a partition if each is expected to stay in the
+/// chip, next to what it is made from and what is made of it.
+constexpr int64_t kMapsInPartition = 4;
 
 /// True if `value` is expected to stay in the chip across `axis`: single
 /// elements in DRAM are bursts of their own.
 bool staysInside(Value value, int64_t axis,
                  const machine::Description &machine) {
-  return kPartOfPartition * analysis::bufferBytes(storageOf(value),
+  return kMapsInPartition * analysis::bufferBytes(storageOf(value),
                                                   shapeOf(value), axis,
                                                   machine) <=
          static_cast<int64_t>(machine.sb.bytesPerPartition);

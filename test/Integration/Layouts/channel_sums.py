@@ -12,12 +12,10 @@ the outputs with ONNX's definition of the operators. Prints how many windows lie
 along the partition dimension.
 """
 
-import argparse
 import os
 import random
 import subprocess
 import sys
-import tempfile
 
 import numpy as np
 import onnx
@@ -136,21 +134,5 @@ def check(seed, folder):
     return wrong, across
 
 
-def main():
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--count", type=int, default=20)
-    parser.add_argument("--seed", type=int, default=1)
-    args = parser.parse_args()
-    wrong = windows = 0
-    for seed in range(args.seed, args.seed + args.count):
-        with tempfile.TemporaryDirectory() as folder:
-            differs, own = check(seed, folder)
-        wrong += differs
-        windows += own
-    print(f"{args.count} networks, {wrong} differ; {windows} windows along "
-          "partitions")
-    return 1 if wrong else 0
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(common.check_drawn(check, "windows along partitions"))

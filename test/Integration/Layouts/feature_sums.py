@@ -13,13 +13,11 @@ are compared with the numpy reference, and the outputs with ONNX's definition of
 the operators. Prints how many reductions go through the partitions.
 """
 
-import argparse
 import os
 import random
 import re
 import subprocess
 import sys
-import tempfile
 
 import numpy as np
 import onnx
@@ -172,21 +170,5 @@ def check(seed, folder):
     return wrong, len(re.findall(r"^\s*vec\.reduce_channels\b", listing, re.M))
 
 
-def main():
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--count", type=int, default=20)
-    parser.add_argument("--seed", type=int, default=1)
-    args = parser.parse_args()
-    wrong = through = 0
-    for seed in range(args.seed, args.seed + args.count):
-        with tempfile.TemporaryDirectory() as folder:
-            differs, own = check(seed, folder)
-        wrong += differs
-        through += own
-    print(f"{args.count} networks, {wrong} differ; {through} reductions "
-          "through partitions")
-    return 1 if wrong else 0
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(common.check_drawn(check, "reductions through partitions"))

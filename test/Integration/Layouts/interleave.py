@@ -13,11 +13,9 @@ and the outputs with ONNX's definition of the operators. Prints how many
 interleaved maps took no copy.
 """
 
-import argparse
 import os
 import random
 import sys
-import tempfile
 
 import numpy as np
 import onnx
@@ -134,21 +132,5 @@ def check(seed, folder):
     return wrong, joined
 
 
-def main():
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--count", type=int, default=20)
-    parser.add_argument("--seed", type=int, default=1)
-    args = parser.parse_args()
-    wrong = joined = 0
-    for seed in range(args.seed, args.seed + args.count):
-        with tempfile.TemporaryDirectory() as folder:
-            differs, own = check(seed, folder)
-        wrong += differs
-        joined += own
-    print(f"{args.count} networks, {wrong} differ; {joined} interleaves "
-          "without a copy")
-    return 1 if wrong else 0
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(common.check_drawn(check, "interleaves without a copy"))
