@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Registers the types and operations of the `bfp` dialect. The generated
-// definitions of the types are instantiated here once.
+// Registers the attributes, types and operations of the `bfp` dialect. The
+// generated definitions of attributes and types are instantiated here once.
 
 #include "dialects/BFP/BFPDialect.h"
+#include "dialects/BFP/BFPAttrs.h"
 #include "dialects/BFP/BFPOps.h"
 #include "dialects/BFP/BFPTypes.h"
 
@@ -77,9 +78,52 @@ static void printSignsAndRows(AsmPrinter &printer, bool isUnsigned,
     printer << ", rows = " << rows;
 }
 
+/// `, unsigned = auto` and `, rows = R` or `, rows = quadrant`, or nothing for
+/// blocks with signs of one row.
+static ParseResult parseDroppedSignsAndRows(AsmParser &parser, bool &dropsSigns,
+                                            int &rows) {
+  dropsSigns = false, rows = 1;
+  if (failed(parser.parseOptionalComma()))
+    return success();
+  if (succeeded(parser.parseOptionalKeyword("unsigned"))) {
+    if (parser.parseEqual() || parser.parseKeyword("auto"))
+      return failure();
+    dropsSigns = true;
+    if (failed(parser.parseOptionalComma()))
+      return success();
+  }
+  if (parser.parseKeyword("rows") || parser.parseEqual())
+    return failure();
+  if (succeeded(parser.parseOptionalKeyword("quadrant"))) {
+    rows = numerics::BlockFormat::kQuadrant;
+    return success();
+  }
+  SMLoc loc = parser.getCurrentLocation();
+  if (parser.parseInteger(rows))
+    return failure();
+  // Left out is how a block of one row is written.
+  return rows > 1 ? success()
+                  : parser.emitError(loc)
+                        << "expected at least 2 rows or 'quadrant', found "
+                        << rows;
+}
+
+static void printDroppedSignsAndRows(AsmPrinter &printer, bool dropsSigns,
+                                     int rows) {
+  if (dropsSigns)
+    printer << ", unsigned = auto";
+  if (rows == numerics::BlockFormat::kQuadrant)
+    printer << ", rows = quadrant";
+  else if (rows != 1)
+    printer << ", rows = " << rows;
+}
+
 } // namespace ashlar::bfp
 
 using namespace ashlar::bfp;
+
+#define GET_ATTRDEF_CLASSES
+#include "dialects/BFP/BFPAttrs.cpp.inc"
 
 #define GET_TYPEDEF_CLASSES
 #include "dialects/BFP/BFPTypes.cpp.inc"
@@ -87,6 +131,10 @@ using namespace ashlar::bfp;
 #include "dialects/BFP/BFPDialect.cpp.inc"
 
 void BFPDialect::initialize() {
+  addAttributes<
+#define GET_ATTRDEF_LIST
+#include "dialects/BFP/BFPAttrs.cpp.inc"
+      >();
   addTypes<
 #define GET_TYPEDEF_LIST
 #include "dialects/BFP/BFPTypes.cpp.inc"

@@ -13,12 +13,12 @@
 
 namespace ashlar::bfp {
 
-/// On a product, between assign-formats and choose-formats: canonical text of
-/// the formats requested for its factors (numerics::parseFormat).
+/// On a product, between assign-formats and choose-formats: the formats
+/// requested for its factors (FormatAttr).
 inline constexpr llvm::StringLiteral kActivationsAttr = "bfp.activations";
 inline constexpr llvm::StringLiteral kWeightsAttr = "bfp.weights";
-/// On a module, for reports: the formats that were requested, and why ranges
-/// are smaller than that.
+/// On a module, prose for reports: the formats that were requested, and why
+/// ranges are smaller than that.
 inline constexpr llvm::StringLiteral kFormatAttr = "bfp.format";
 inline constexpr llvm::StringLiteral kRangeReasonAttr = "bfp.range_reason";
 

@@ -22,6 +22,7 @@ def BFP_Dialect : Dialect {
   // Decisions and other records may lie on every operation.
   let dependentDialects = ["::ashlar::records::AshlarDialect"];
   let useDefaultTypePrinterParser = 1;
+  let useDefaultAttributePrinterParser = 1;
   let hasOperationAttrVerify = 1;
 }
 

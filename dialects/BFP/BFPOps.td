@@ -7,6 +7,7 @@
 #ifndef ASHLAR_DIALECTS_BFP_BFPOPS_TD
 #define ASHLAR_DIALECTS_BFP_BFPOPS_TD
 
+include "dialects/BFP/BFPAttrs.td"
 include "dialects/BFP/BFPTypes.td"
 include "mlir/Interfaces/SideEffectInterfaces.td"
 

@@ -9,9 +9,9 @@
 #include "ashlar/Analysis/Module/NodeNames.h"
 #include "ashlar/Numerics/FormatTable.h"
 #include "ashlar/Transforms/BFP/Passes.h"
+#include "dialects/BFP/BFPAttrs.h"
 #include "dialects/BFP/BFPOps.h"
 
-#include "mlir/IR/Builders.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "llvm/ADT/StringSet.h"
 
@@ -61,16 +61,15 @@ protected:
       module.emitError(llvm::toString(table.takeError()));
       return signalPassFailure();
     }
-    Builder builder(&getContext());
     llvm::StringSet<> products, constant;
     module.walk([&](Operation *op) {
       if (!isa<ConvOp, MatmulOp>(op))
         return;
       std::string node = analysis::getNodeName(op->getLoc());
-      op->setAttr(kActivationsAttr, builder.getStringAttr(numerics::toString(
-                                        table->activationsOf(node))));
-      op->setAttr(kWeightsAttr, builder.getStringAttr(numerics::toString(
-                                    table->weightsOf(node))));
+      op->setAttr(kActivationsAttr,
+                  FormatAttr::get(&getContext(), table->activationsOf(node)));
+      op->setAttr(kWeightsAttr,
+                  FormatAttr::get(&getContext(), table->weightsOf(node)));
       if (isWeightUse(op->getOpOperand(1)))
         constant.insert(node);
       numOwn += table->nodes.contains(node);
@@ -88,7 +87,7 @@ protected:
       }
     }
     module->setAttr(kFormatAttr,
-                    builder.getStringAttr(numerics::toString(*table)));
+                    StringAttr::get(&getContext(), numerics::toString(*table)));
   }
 };
 } // namespace

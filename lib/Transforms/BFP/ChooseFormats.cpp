@@ -8,8 +8,8 @@
 #include "StoragePlan.h"
 
 #include "ashlar/Analysis/Module/NodeNames.h"
-#include "ashlar/Numerics/Format.h"
 #include "ashlar/Transforms/BFP/Passes.h"
+#include "dialects/BFP/BFPAttrs.h"
 #include "dialects/BFP/BFPOps.h"
 #include "dialects/NN/NNElements.h"
 #include "dialects/NN/NNOps.h"
@@ -208,35 +208,20 @@ LogicalResult ChooseFormats::chooseStorage(func::FuncOp function,
   return success();
 }
 
-static FailureOr<numerics::BlockFormat> readFormat(Operation *op,
-                                                   StringRef name) {
-  auto text = op->getAttrOfType<StringAttr>(name);
-  if (!text)
-    return numerics::BlockFormat();
-  llvm::Expected<numerics::BlockFormat> format =
-      numerics::parseFormat(text.getValue());
-  if (!format)
-    return op->emitError(llvm::toString(format.takeError()));
-  return *format;
+/// Takes the format `name` of a product from it; the default if it has none.
+static numerics::BlockFormat takeFormat(Operation *op, StringRef name) {
+  auto format = dyn_cast_or_null<FormatAttr>(op->removeAttr(name));
+  return format ? format.getFormat() : numerics::BlockFormat();
 }
 
 /// Takes what assign-formats left from the products.
-static FailureOr<AskedFormats> takeFormats(ModuleOp module) {
+static AskedFormats takeFormats(ModuleOp module) {
   AskedFormats asked;
-  WalkResult walked = module.walk([&](Operation *op) {
-    if (!isa<ConvOp, MatmulOp>(op))
-      return WalkResult::advance();
-    auto activations = readFormat(op, kActivationsAttr);
-    auto weights = readFormat(op, kWeightsAttr);
-    if (failed(activations) || failed(weights))
-      return WalkResult::interrupt();
-    op->removeAttr(kActivationsAttr);
-    op->removeAttr(kWeightsAttr);
-    asked[op] = {*activations, *weights};
-    return WalkResult::advance();
+  module.walk([&](Operation *op) {
+    if (isa<ConvOp, MatmulOp>(op))
+      asked[op] = {takeFormat(op, kActivationsAttr),
+                   takeFormat(op, kWeightsAttr)};
   });
-  if (walked.wasInterrupted())
-    return failure();
   return asked;
 }
 
@@ -262,12 +247,10 @@ void ChooseFormats::runOnOperation() {
         << residual << "'";
     return signalPassFailure();
   }
-  FailureOr<AskedFormats> asked = takeFormats(module);
-  if (failed(asked))
-    return signalPassFailure();
+  const AskedFormats asked = takeFormats(module);
   std::string reasons;
   for (auto function : module.getOps<func::FuncOp>())
-    if (failed(chooseStorage(function, *asked, *storage, reasons)))
+    if (failed(chooseStorage(function, asked, *storage, reasons)))
       return signalPassFailure();
   if (!reasons.empty())
     module->setAttr(kRangeReasonAttr, StringAttr::get(&getContext(), reasons));

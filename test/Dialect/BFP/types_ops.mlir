@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Types and operations of `bfp` print as they parse.
+// Attributes, types and operations of `bfp` print as they parse.
 // RUN: ashlar-opt %s | ashlar-opt | FileCheck %s
 
 !act = !bfp.block<mantissa = 8, block = 16, range = 7, axis = 1>
@@ -17,6 +17,19 @@ func.func private @types(
     tensor<4x3x!bfp.block<mantissa = 9, block = tensor, range = 1, axis = 1>>,
     tensor<4x3x!bfp.block<mantissa = 9, block = 16, range = 7, axis = 1, unsigned>>,
     tensor<4x3x!bfp.block<mantissa = 8, block = axis, range = 7, axis = 0, rows = 4096>>)
+
+// CHECK-LABEL: func private @formats
+// CHECK-SAME: bfp_a = #bfp.format<mantissa = 8, block = 16, range = 7>
+// CHECK-SAME: bfp_b = #bfp.format<mantissa = 3, block = axis, range = 0, unsigned = auto>
+// CHECK-SAME: bfp_c = #bfp.format<mantissa = 16, block = tensor, range = 15>
+// CHECK-SAME: bfp_d = #bfp.format<mantissa = 5, block = 64, range = 1, rows = 4096>
+// CHECK-SAME: bfp_e = #bfp.format<mantissa = 8, block = 8, range = 3, unsigned = auto, rows = quadrant>
+func.func private @formats() attributes {
+    bfp_a = #bfp.format<mantissa = 8, block = 16, range = 7>,
+    bfp_b = #bfp.format<mantissa = 3, block = axis, range = 0, unsigned = auto>,
+    bfp_c = #bfp.format<mantissa = 16, block = tensor, range = 15>,
+    bfp_d = #bfp.format<mantissa = 5, block = 64, range = 1, rows = 4096>,
+    bfp_e = #bfp.format<mantissa = 8, block = 8, range = 3, unsigned = auto, rows = quadrant>}
 
 // CHECK-LABEL: func @conversions
 func.func @conversions(%x: tensor<1x3x8x8xf32>, %w: tensor<4x3x1x1xf16>) -> tensor<1x3x8x8xf32> {

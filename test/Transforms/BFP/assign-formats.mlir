@@ -9,15 +9,15 @@
 // RUN: not ashlar-opt '--ashlar-bfp-assign-formats=format={{"nodes":{"Gemm_1":{"weights":"rows=4"}}}}' %s 2>&1 | FileCheck %s --check-prefix=COMPUTED
 
 // ALL: bfp.format = "w=6,block=16,range=7"
-// ALL-COUNT-2: bfp.matmul {{.*}}{bfp.activations = "w=6,block=16,range=7", bfp.weights = "w=6,block=16,range=7"}
+// ALL-COUNT-2: bfp.matmul {{.*}} {bfp.activations = #bfp.format<mantissa = 6, block = 16, range = 7>, bfp.weights = #bfp.format<mantissa = 6, block = 16, range = 7>}
 
 // TABLE: bfp.format = "activations w=10,block=16,range=7, weights w=5,block=tensor,range=7, 1 nodes of their own"
-// TABLE: bfp.matmul {{.*}}{bfp.activations = "w=10,block=16,range=7", bfp.weights = "w=5,block=tensor,range=7"}
-// TABLE: bfp.matmul {{.*}}{bfp.activations = "w=10,block=16,range=7", bfp.weights = "w=12,block=axis,range=0"}
+// TABLE: bfp.matmul {{.*}} {bfp.activations = #bfp.format<mantissa = 10, block = 16, range = 7>, bfp.weights = #bfp.format<mantissa = 5, block = tensor, range = 7>}
+// TABLE: bfp.matmul {{.*}} {bfp.activations = #bfp.format<mantissa = 10, block = 16, range = 7>, bfp.weights = #bfp.format<mantissa = 12, block = axis, range = 0>}
 
 // Rows are those of weights; a format for all of them leaves computed factors alone.
 // ROWS: bfp.format = "activations w=8,block=16,range=7, weights w=8,block=16,range=7,rows=4"
-// ROWS-COUNT-2: {bfp.activations = "w=8,block=16,range=7", bfp.weights = "w=8,block=16,range=7,rows=4"}
+// ROWS-COUNT-2: {bfp.activations = #bfp.format<mantissa = 8, block = 16, range = 7>, bfp.weights = #bfp.format<mantissa = 8, block = 16, range = 7, rows = 4>}
 // COMPUTED: error: format of the weights of 'Gemm_1' is w=8,block=16,range=7,rows=4, but its second factor is no constant, or has more than two dimensions: rows of output channels share exponents in constants of convolutions and of matrix products with one matrix, leave rows= out
 
 // NAME: error: expected formats for products, found 'Gemm_9', which is none

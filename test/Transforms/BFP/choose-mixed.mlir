@@ -13,8 +13,8 @@ func.func @shared(%x: tensor<1x32xf32>) -> (tensor<1x4xf32>, tensor<1x4xf32>) {
   // CHECK-NOT: bfp.activations
   // CHECK: bfp.matmul %[[A]], {{.*}}tensor<32x4x!bfp.block<mantissa = 4, block = tensor, range = 1, axis = 0>>
   %0 = nn.unary exp %x : (tensor<1x32xf32>) -> tensor<1x32xf32>
-  %1 = bfp.matmul %0, %w {bfp.activations = "w=12,block=64,range=1", bfp.weights = "w=4,block=tensor,range=1"} : (tensor<1x32xf32>, tensor<32x4xf32>) -> tensor<1x4xf32>
-  %2 = bfp.matmul %0, %w {bfp.activations = "w=5,block=8,range=3", bfp.weights = "w=3,block=tensor,range=0"} : (tensor<1x32xf32>, tensor<32x4xf32>) -> tensor<1x4xf32>
+  %1 = bfp.matmul %0, %w {bfp.activations = #bfp.format<mantissa = 12, block = 64, range = 1>, bfp.weights = #bfp.format<mantissa = 4, block = tensor, range = 1>} : (tensor<1x32xf32>, tensor<32x4xf32>) -> tensor<1x4xf32>
+  %2 = bfp.matmul %0, %w {bfp.activations = #bfp.format<mantissa = 5, block = 8, range = 3>, bfp.weights = #bfp.format<mantissa = 3, block = tensor, range = 0>} : (tensor<1x32xf32>, tensor<32x4xf32>) -> tensor<1x4xf32>
   return %1, %2 : tensor<1x4xf32>, tensor<1x4xf32>
 }
 
@@ -33,9 +33,9 @@ func.func @tied(%x: tensor<1x16x4x4xf32>, %w: tensor<8x32x1x1xf32>, %v: tensor<8
   %2 = nn.concat %0, %1 {axis = 1 : i64} : (tensor<1x16x4x4xf32>, tensor<1x16x4x4xf32>) -> tensor<1x32x4x4xf32>
   %3 = nn.max_pool %2 {kernel = array<i64: 2, 2>, strides = array<i64: 2, 2>, pads = array<i64: 0, 0, 0, 0>, dilations = array<i64: 1, 1>}
     : (tensor<1x32x4x4xf32>) -> tensor<1x32x2x2xf32>
-  %4 = bfp.conv %3, %w {bfp.activations = "bfp6", strides = array<i64: 1, 1>, pads = array<i64: 0, 0, 0, 0>, dilations = array<i64: 1, 1>}
+  %4 = bfp.conv %3, %w {bfp.activations = #bfp.format<mantissa = 6, block = 16, range = 7>, strides = array<i64: 1, 1>, pads = array<i64: 0, 0, 0, 0>, dilations = array<i64: 1, 1>}
     : (tensor<1x32x2x2xf32>, tensor<8x32x1x1xf32>) -> tensor<1x8x2x2xf32>
-  %5 = bfp.conv %0, %v {bfp.activations = "bfp10", strides = array<i64: 1, 1>, pads = array<i64: 0, 0, 0, 0>, dilations = array<i64: 1, 1>}
+  %5 = bfp.conv %0, %v {bfp.activations = #bfp.format<mantissa = 10, block = 16, range = 7>, strides = array<i64: 1, 1>, pads = array<i64: 0, 0, 0, 0>, dilations = array<i64: 1, 1>}
     : (tensor<1x16x4x4xf32>, tensor<8x16x1x1xf32>) -> tensor<1x8x4x4xf32>
   return %4, %5 : tensor<1x8x2x2xf32>, tensor<1x8x4x4xf32>
 }
@@ -49,14 +49,6 @@ func.func @whole_tensor(%x: tensor<1x8xf32>, %w: tensor<8x4xf32>) -> tensor<1x4x
   // CHECK: %[[E:.*]] = bfp.encode %[[Y]] : tensor<1x8xf32> -> tensor<1x8x!bfp.block<mantissa = 8, block = tensor, range = 7, axis = 1>>
   // CHECK: bfp.matmul %[[E]]
   %y = nn.unary exp %x : (tensor<1x8xf32>) -> tensor<1x8xf32>
-  %0 = bfp.matmul %y, %w {bfp.activations = "bfp8,block=tensor"} : (tensor<1x8xf32>, tensor<8x4xf32>) -> tensor<1x4xf32>
-  return %0 : tensor<1x4xf32>
-}
-
-// -----
-
-func.func @no_format(%x: tensor<1x8xf32>, %w: tensor<8x4xf32>) -> tensor<1x4xf32> {
-  // expected-error@+1 {{no format is called 'fp8', expected bfp3 to bfp16, mxint8}}
-  %0 = bfp.matmul %x, %w {bfp.weights = "fp8"} : (tensor<1x8xf32>, tensor<8x4xf32>) -> tensor<1x4xf32>
+  %0 = bfp.matmul %y, %w {bfp.activations = #bfp.format<mantissa = 8, block = tensor, range = 7>} : (tensor<1x8xf32>, tensor<8x4xf32>) -> tensor<1x4xf32>
   return %0 : tensor<1x4xf32>
 }

@@ -48,8 +48,9 @@ def AssignFormats : Pass<"ashlar-bfp-assign-formats", "::mlir::ModuleOp"> {
     `format` is one format for everything, or a JSON table: `{"activations": F,
     "weights": F, "nodes": {NAME: {"activations": F, "weights": F}}}`. Every key
     is optional; the names are those of ONNX nodes. The pass sets
-    `bfp.activations` and `bfp.weights` on every `bfp.conv` and `bfp.matmul`,
-    and `bfp.format`, the table in one line, on the module. A node that is not a
+    `bfp.activations` and `bfp.weights`, each a `#bfp.format`, on every
+    `bfp.conv` and `bfp.matmul`, and `bfp.format`, a text for reports, on the
+    module. A node that is not a
     product is an error.
   }];
   let options = [
