@@ -244,6 +244,26 @@ def unsigned_blocks():
                             "mobilenet_v1_0.25_128") for i in range(len(formats))])
 
 
+TILES = {"`rows=1`": "w=8", "`rows=4`": "w=8,rows=4", "`rows=16`": "w=8,rows=16",
+         "`block=64`": "w=8,block=64"}
+
+
+def weight_tiles():
+    """Bits per weight, and noise of the network and of its weights alone."""
+    def measure(model):
+        text = tools.script("test/Integration/Accuracy/weight_tiles.py", model,
+                            *(f"--format={name}" for name in TILES.values()))
+        cells = [model]
+        for name in TILES.values():
+            bits, noise, weights = find(
+                rf"`{re.escape(name)}` \| ([\d.]+) \|.*\| ([\d.]+) / [\d.]+ dB \| ([\d.]+) / ", text)
+            cells.append(f"{float(bits):.2f}: {noise}, {weights} dB")
+        return cells
+    models = ("resnet20_cifar10", "squeezenet1_1", "kwt1_ln17", "mobilenet_v1_0.25_128")
+    return Table("weight-tiles", ["network", *TILES],
+                 [Row(m, lambda m=m: measure(m), True, ("models", "onnxruntime")) for m in models])
+
+
 @functools.cache
 def policy_table(model, samples):
     text = tools.script("test/Integration/Policies/policy_costs.py", model, f"--samples={samples}")
@@ -319,6 +339,6 @@ def all_sets():
     import figure_studies
     first = [Console("glyphs", [], [Row("run", glyphs)]),
              Console("evaluation", [], [Row("run", evaluation)]), networks(), speed(), *boards(), storages(),
-             integer_networks(), chosen_formats(), conversions(), residuals(), unsigned_blocks(),
+             integer_networks(), chosen_formats(), conversions(), residuals(), unsigned_blocks(), weight_tiles(),
              *policies(), roundings(), accuracy(), presets()]
     return first + figure_studies.all_sets()
