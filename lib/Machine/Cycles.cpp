@@ -349,29 +349,10 @@ uint64_t ashlar::machine::groupPause(const Description &machine,
   return rows - std::min(rows, machine.pe.rows / std::max<uint64_t>(groups, 1));
 }
 
-uint64_t ashlar::machine::peEntryReadable(const Description &machine,
-                                          uint64_t step, uint64_t column) {
-  return add(add(step, column), machine.pe.rows);
-}
-
 uint64_t ashlar::machine::peTile(const Description &machine, uint64_t stream,
                                  uint64_t nextLoad) {
   return machine.pe.shadowSet ? std::max(stream, nextLoad)
                               : add(stream, nextLoad);
-}
-
-uint64_t ashlar::machine::peTileSequence(const Description &machine,
-                                         llvm::ArrayRef<uint64_t> loads,
-                                         llvm::ArrayRef<uint64_t> streams,
-                                         uint64_t columns) {
-  const size_t tiles = std::min(loads.size(), streams.size());
-  if (tiles == 0)
-    return 0;
-  uint64_t cycles = loads[0];
-  for (size_t i = 0; i + 1 < tiles; ++i)
-    cycles = add(cycles, peTile(machine, streams[i], loads[i + 1]));
-  return add(cycles,
-             peMatmul(machine, streams[tiles - 1], 1, columns).complete);
 }
 
 uint64_t ashlar::machine::actClassCycles(const Description &machine,

@@ -14,31 +14,9 @@ using namespace ashlar;
 using namespace ashlar::machine;
 using namespace ashlar::machine::saturating;
 
-uint64_t ashlar::machine::transposeWaves(uint64_t rows, uint64_t cols) {
-  return rows == 0 || cols == 0 ? 0 : limited(rows) + limited(cols) - 1;
-}
-
-uint64_t ashlar::machine::rowWave(uint64_t row, uint64_t cols) {
-  return limited(row) + limited(cols);
-}
-
-uint64_t ashlar::machine::columnWave(uint64_t rows, uint64_t col) {
-  return limited(rows) + limited(col);
-}
-
-uint64_t ashlar::machine::transposeCells(const Description &machine,
-                                         uint64_t rows, uint64_t cols) {
-  return peMatmul(machine, rows, 1, cols).complete;
-}
-
 uint64_t ashlar::machine::transposeRows(const Description &machine) {
   return std::max<uint64_t>(
       std::min(machine.pe.rows, machine.psum.entriesPerBank), 1);
-}
-
-uint64_t ashlar::machine::blockCount(uint64_t m, uint64_t n, uint64_t p,
-                                     uint64_t q) {
-  return mul(ceilDiv(m, p), ceilDiv(n, q));
 }
 
 uint64_t ashlar::machine::rowLead(uint64_t steps) {
@@ -133,23 +111,6 @@ private:
 };
 
 } // namespace
-
-uint64_t ashlar::machine::transposeMatrix(const Description &machine,
-                                          uint64_t m, uint64_t n,
-                                          uint64_t elementBytes) {
-  const uint64_t rows = transposeRows(machine);
-  const uint64_t cols = std::max<uint64_t>(machine.pe.columns, 1);
-  // More tiles than this no state buffer holds.
-  if (blockCount(m, n, rows, cols) > uint64_t(1) << 20)
-    return maxCycles;
-  auto parts = [](uint64_t extent, uint64_t most) {
-    std::vector<uint64_t> sizes;
-    for (uint64_t i = 0; i < extent; i += most)
-      sizes.push_back(std::min(most, extent - i));
-    return sizes;
-  };
-  return transposeTiles(machine, parts(m, rows), parts(n, cols), elementBytes);
-}
 
 uint64_t ashlar::machine::transposeTiles(const Description &machine,
                                          llvm::ArrayRef<uint64_t> rows,

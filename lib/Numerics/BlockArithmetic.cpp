@@ -363,29 +363,6 @@ GivenBlock encodeBlockGiven(ArrayRef<WideValue> values, const FixedRule &rule,
   return encodeGiven(values, rule, repair, mantissas, counters);
 }
 
-int8_t encodeAccumulators(ArrayRef<int64_t> accumulators, int exponent,
-                          int mantissa, MutableArrayRef<int16_t> mantissas,
-                          EncodeCounters &counters) {
-  uint64_t largest = 0;
-  for (int64_t acc : accumulators)
-    largest = std::max(largest, absolute(acc));
-  if (largest == 0) {
-    std::fill(mantissas.begin(), mantissas.end(), int16_t(0));
-    return kZeroBlock;
-  }
-  int top = static_cast<int>(std::bit_width(largest)) - 1 + exponent;
-  FixedRule rule;
-  rule.mantissa = mantissa;
-  rule.scale = stepExponent(std::clamp(top, -127, 127), mantissa);
-  bool any = false;
-  for (size_t i = 0; i < accumulators.size(); ++i) {
-    mantissas[i] = encodeStep(wideValue(accumulators[i], exponent), rule.scale,
-                              rule, counters);
-    any |= mantissas[i] != 0;
-  }
-  return any ? fixedCell(rule.scale, mantissa) : kZeroBlock;
-}
-
 ScaledInteger biasTerm(float bias) {
   const WideValue value = wideValue(bias);
   if (value.zero() || value.unbounded)

@@ -295,7 +295,3 @@ llvm::Expected<HostTensor> support::readNpy(llvm::StringRef path) {
     return buffer.takeError();
   return parseNpy(contents(**buffer), path);
 }
-
-llvm::Error support::writeNpy(llvm::StringRef path, const HostTensor &tensor) {
-  return writeFileAtomically(path, formatNpy(tensor));
-}

@@ -236,21 +236,9 @@ Timing peMatmul(const Description &machine, uint64_t steps, uint64_t passes,
 uint64_t groupPause(const Description &machine, uint64_t before,
                     uint64_t groups);
 
-/// The first cycle, after the start of a one-pass stream, in which
-/// PSUM[column][step] may be read: step + column + R.
-uint64_t peEntryReadable(const Description &machine, uint64_t step,
-                         uint64_t column);
-
 /// Cycles of a stream and the load of the next stationary tile: side by side
 /// with a shadow set, one after the other without.
 uint64_t peTile(const Description &machine, uint64_t stream, uint64_t nextLoad);
-
-/// Loads and streams of weight-stationary tiles with nothing else in the way:
-/// first load + sum of peTile(stream, next load) + last stream + fill. \p loads
-/// and \p streams have one entry per tile.
-uint64_t peTileSequence(const Description &machine,
-                        llvm::ArrayRef<uint64_t> loads,
-                        llvm::ArrayRef<uint64_t> streams, uint64_t columns);
 
 //===- Classes of functions ----------------------------------------------===//
 

@@ -2,9 +2,6 @@
 //
 // What a transpose costs: on the array by an identity multiply, and by DMA.
 // The terms are those of docs/Machine.md 4 and 8; all functions are pure.
-//
-// A wave counts the multiply-and-sum of a whole column as one cycle. A cell is
-// one cycle of the real array, whose row i works i cycles later.
 
 #ifndef ASHLAR_MACHINE_TRANSPOSES_H
 #define ASHLAR_MACHINE_TRANSPOSES_H
@@ -13,25 +10,9 @@
 
 namespace ashlar::machine {
 
-/// Waves of a tile of \p rows x \p cols: rows + cols - 1; 0 without elements.
-uint64_t transposeWaves(uint64_t rows, uint64_t cols);
-/// Wave, counted from 1, in which entry \p row of all \p cols columns is
-/// complete: row + cols.
-uint64_t rowWave(uint64_t row, uint64_t cols);
-/// Wave in which all \p rows entries of column \p col are complete: rows + col.
-uint64_t columnWave(uint64_t rows, uint64_t col);
-/// Cycles of the array from the first step to the last entry:
-/// rows + (R - 1) + (cols - 1).
-uint64_t transposeCells(const Description &machine, uint64_t rows,
-                        uint64_t cols);
-
 /// Rows of the largest tile: those of the array, as far as a bank of PSUM holds
 /// an entry for each.
 uint64_t transposeRows(const Description &machine);
-
-/// Number of blocks of \p p partitions x \p q elements that a matrix of
-/// \p m x \p n splits into: ceil(m / p) * ceil(n / q).
-uint64_t blockCount(uint64_t m, uint64_t n, uint64_t p, uint64_t q);
 
 /// How long before the end of a stream of \p steps its first row is complete.
 uint64_t rowLead(uint64_t steps);
@@ -53,11 +34,11 @@ struct TransposeMode {
 
 /// The terms of one tile on the array, nothing overlapped.
 struct TransposeTerms {
-  uint64_t planes = 1;  ///< Passes of load, stream and drain over the tile.
-  uint64_t load = 0;    ///< Stationary load of one plane.
-  uint64_t stream = 0;  ///< Issue of the identity's rows for one plane.
-  uint64_t cells = 0;   ///< transposeCells(), of all passes over the rows.
-  uint64_t drain = 0;   ///< Issue of the drain of one plane.
+  uint64_t planes = 1; ///< Passes of load, stream and drain over the tile.
+  uint64_t load = 0;   ///< Stationary load of one plane.
+  uint64_t stream = 0; ///< Issue of the identity's rows for one plane.
+  uint64_t cells = 0; ///< From the first step to the last entry, of all passes.
+  uint64_t drain = 0; ///< Issue of the drain of one plane.
   uint64_t latency = 0; ///< Of ACT, once.
   /// planes * (load + cells + drain) + latency.
   uint64_t total() const;
@@ -70,17 +51,12 @@ TransposeTerms transposeTile(const Description &machine, uint64_t rows,
                              uint64_t cols, uint64_t elementBytes,
                              TransposeMode mode = {});
 
-/// A matrix of \p m x \p n, m on partitions, in tiles of R x C, row of tiles
-/// after row, from the first load to the last element in SB: a tile is loaded
-/// next to the stream of the one before and drained in parallel with that of
-/// the next, in the banks of PSUM alternately. For whole tiles that is the
-/// slowest of load, stream and drain for each, and once the other terms of a
-/// tile.
-uint64_t transposeMatrix(const Description &machine, uint64_t m, uint64_t n,
-                         uint64_t elementBytes);
-
-/// The same of tiles of \p rows by \p cols, one row of tiles after the other,
-/// for each of \p planes planes; byte planes of a tile follow each other.
+/// A matrix in tiles of \p rows by \p cols, one row of tiles after the other,
+/// for each of \p planes planes, from the first load to the last element in SB:
+/// a tile is loaded next to the stream of the one before and drained in
+/// parallel with that of the next, in the banks of PSUM alternately. For equal
+/// tiles that is the slowest of load, stream and drain for each, and once the
+/// other terms of a tile. Byte planes of a tile follow each other.
 uint64_t transposeTiles(const Description &machine,
                         llvm::ArrayRef<uint64_t> rows,
                         llvm::ArrayRef<uint64_t> cols, uint64_t elementBytes,

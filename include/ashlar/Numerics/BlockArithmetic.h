@@ -124,12 +124,6 @@ GivenBlock encodeBlockGiven(llvm::ArrayRef<WideValue> values,
                             llvm::MutableArrayRef<int16_t> mantissas,
                             EncodeCounters &counters);
 
-/// Encodes one block of exact accumulators of value acc * 2^exponent.
-int8_t encodeAccumulators(llvm::ArrayRef<int64_t> accumulators, int exponent,
-                          int mantissa,
-                          llvm::MutableArrayRef<int16_t> mantissas,
-                          EncodeCounters &counters);
-
 /// An integer times a power of two.
 struct ScaledInteger {
   int64_t value = 0;

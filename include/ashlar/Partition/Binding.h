@@ -62,12 +62,6 @@ struct BenesSize {
 };
 BenesSize benesSize(uint64_t ports);
 
-/// Ports of the multistage network between P multipliers and the result
-/// registers of a k x k block under a k x k kernel: (2k-1)^2.
-inline uint64_t resultPositions(uint64_t k) {
-  return (2 * k - 1) * (2 * k - 1);
-}
-
 /// A tile that waits in a memory unit.
 struct Waiting {
   uint64_t unit = 0;  ///< Memory unit that holds it.

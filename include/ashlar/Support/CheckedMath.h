@@ -20,15 +20,6 @@ std::optional<T> checkedAdd(T a, T b) {
   return result;
 }
 
-/// a - b, or nothing on overflow.
-template <std::integral T>
-std::optional<T> checkedSub(T a, T b) {
-  T result;
-  if (__builtin_sub_overflow(a, b, &result))
-    return std::nullopt;
-  return result;
-}
-
 /// a * b, or nothing on overflow.
 template <std::integral T>
 std::optional<T> checkedMul(T a, T b) {

@@ -30,9 +30,6 @@ std::vector<uint8_t> formatNpy(const HostTensor &tensor);
 /// Reads the .npy file at \p path.
 llvm::Expected<HostTensor> readNpy(llvm::StringRef path);
 
-/// Writes \p tensor to \p path, whole or not at all.
-llvm::Error writeNpy(llvm::StringRef path, const HostTensor &tensor);
-
 } // namespace ashlar::support
 
 #endif // ASHLAR_SUPPORT_NPY_H

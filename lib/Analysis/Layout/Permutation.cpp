@@ -17,14 +17,6 @@ Axes CanonicalTranspose::resultShape() const {
   return result;
 }
 
-Axes composePermutations(llvm::ArrayRef<int64_t> inner,
-                         llvm::ArrayRef<int64_t> outer) {
-  Axes composed;
-  for (int64_t axis : outer)
-    composed.push_back(inner[axis]);
-  return composed;
-}
-
 Axes inversePermutation(llvm::ArrayRef<int64_t> perm) {
   Axes inverse(perm.size(), 0);
   for (auto [i, axis] : llvm::enumerate(perm))
@@ -144,13 +136,6 @@ std::optional<Axes> ElementOrder::alongAxis(llvm::ArrayRef<int64_t> shape,
     indices = std::move(next);
   }
   return indices;
-}
-
-CanonicalTranspose canonicalTranspose(llvm::ArrayRef<int64_t> shape,
-                                      llvm::ArrayRef<int64_t> perm) {
-  ElementOrder order(shape);
-  order.transpose(perm);
-  return order.canonical();
 }
 
 } // namespace ashlar::analysis

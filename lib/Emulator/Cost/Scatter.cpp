@@ -30,18 +30,6 @@ uint64_t windowDistance(const ScatterItem &from, const ScatterItem &to) {
          uint64_t(std::abs(from.col - to.col));
 }
 
-void orderWeights(std::vector<ScatterItem> &weights, WeightOrder order) {
-  std::sort(weights.begin(), weights.end(),
-            [&](const ScatterItem &a, const ScatterItem &b) {
-              if (a.row != b.row)
-                return order == WeightOrder::Descending ? a.row > b.row
-                                                        : a.row < b.row;
-              bool back = order == WeightOrder::Descending ||
-                          (order == WeightOrder::Snake && a.row % 2);
-              return back ? a.col > b.col : a.col < b.col;
-            });
-}
-
 namespace {
 
 /// A product under way: plane position, value, and the place of its weight in
@@ -179,56 +167,6 @@ scatterBlock(const ScatterUnit &unit, llvm::ArrayRef<ScatterItem> data,
   if (data.empty() || weights.empty())
     return llvm::Error::success();
   return Block(unit, data, weights, kernel, add, counters, trace).run();
-}
-
-uint64_t scatterDot(const ScatterUnit &unit, llvm::ArrayRef<int64_t> data,
-                    llvm::ArrayRef<int64_t> weights, int64_t &sum,
-                    ScatterCounters &counters) {
-  uint64_t products = 0;
-  for (size_t i = 0; i < std::min(data.size(), weights.size()); ++i) {
-    if (!data[i] || !weights[i])
-      continue;
-    sum += data[i] * weights[i];
-    ++products;
-  }
-  uint64_t cycles = (products + unit.multipliers - 1) / unit.multipliers;
-  counters.issues += products;
-  counters.cycles += cycles;
-  counters.slots += cycles * unit.multipliers;
-  return cycles;
-}
-
-llvm::Error checkPorts(llvm::ArrayRef<PortAccess> accesses) {
-  std::vector<PortAccess> sorted(accesses.begin(), accesses.end());
-  auto key = [](const PortAccess &a) { return std::pair(a.buffer, a.cycle); };
-  std::sort(sorted.begin(), sorted.end(),
-            [&](const PortAccess &a, const PortAccess &b) {
-              return key(a) < key(b);
-            });
-  for (size_t i = 1; i < sorted.size(); ++i)
-    if (key(sorted[i]) == key(sorted[i - 1]))
-      return makeError(ErrorClass::Usage,
-                       "two accesses of single-port buffer {} in cycle {}",
-                       sorted[i].buffer, sorted[i].cycle);
-  return llvm::Error::success();
-}
-
-llvm::Error checkWindows(llvm::ArrayRef<RegisterWindow> windows) {
-  auto overlap = [](int32_t a, int32_t aSize, int32_t b, int32_t bSize) {
-    return a < b + bSize && b < a + aSize;
-  };
-  for (size_t i = 0; i < windows.size(); ++i)
-    for (size_t j = 0; j < i; ++j) {
-      const RegisterWindow &late = windows[i], &early = windows[j];
-      if (overlap(early.row, early.rows, late.row, late.rows) &&
-          overlap(early.col, early.cols, late.col, late.cols) &&
-          late.load < early.store)
-        return makeError(ErrorClass::Usage,
-                         "window {} is loaded in cycle {}, before window {} "
-                         "of the same region is stored in cycle {}",
-                         i, late.load, j, early.store);
-    }
-  return llvm::Error::success();
 }
 
 } // namespace ashlar::emulator

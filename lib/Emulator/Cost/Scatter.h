@@ -22,12 +22,6 @@ namespace ashlar::emulator {
 
 using machine::ScatterVariant;
 
-enum class WeightOrder : uint8_t {
-  Ascending, ///< row-major: collides only across more than q products
-  Descending,
-  Snake, ///< rows in turn forwards and backwards: the window moves one step
-};
-
 /// A compute unit.
 struct ScatterUnit {
   ScatterVariant variant = ScatterVariant::D;
@@ -79,9 +73,6 @@ struct ScatterCycle {
   uint32_t waiting = 0; ///< Queue entries after the cycle.
 };
 
-/// Sorts weights as the compiler packs them.
-void orderWeights(std::vector<ScatterItem> &weights, WeightOrder order);
-
 /// Runs one block: `data` in row-major order, `weights` in packed order. Calls
 /// add(row, col, value) with plane positions. No data or no weights: no
 /// cycles. Capacity error if more products wait than the queues hold.
@@ -91,36 +82,6 @@ scatterBlock(const ScatterUnit &unit, llvm::ArrayRef<ScatterItem> data,
              llvm::function_ref<void(int32_t, int32_t, int64_t)> add,
              ScatterCounters &counters,
              std::vector<ScatterCycle> *trace = nullptr);
-
-/// 1x1 and fully connected: P products of P different weights per cycle go to
-/// the special accumulator, which adds their sum to `sum`. Zeros on either
-/// side are not issued. Returns the cycles.
-uint64_t scatterDot(const ScatterUnit &unit, llvm::ArrayRef<int64_t> data,
-                    llvm::ArrayRef<int64_t> weights, int64_t &sum,
-                    ScatterCounters &counters);
-
-//===- Rules that a schedule must keep ------------------------------------===//
-
-/// One access of a single-port buffer.
-struct PortAccess {
-  uint64_t cycle = 0;
-  uint32_t buffer = 0;
-  bool write = false;
-};
-
-/// Usage error if two accesses meet at one buffer in one cycle.
-llvm::Error checkPorts(llvm::ArrayRef<PortAccess> accesses);
-
-/// When a block's result registers are loaded from the plane and stored back.
-struct RegisterWindow {
-  uint64_t load = 0;  ///< First cycle of the load.
-  uint64_t store = 0; ///< First cycle after the store.
-  int32_t row = 0, col = 0, rows = 0, cols = 0; ///< Plane region.
-};
-
-/// Usage error if a window is loaded before an earlier overlapping window has
-/// been stored back: it would miss sums.
-llvm::Error checkWindows(llvm::ArrayRef<RegisterWindow> windows);
 
 } // namespace ashlar::emulator
 

@@ -21,7 +21,7 @@ using namespace ashlar::emulator;
 namespace {
 
 /// One side of a descriptor, translated to the host.
-struct Side {
+struct HostSide {
   uint8_t *base = nullptr;
   std::array<int64_t, 5> stride = {};
 };
@@ -29,7 +29,7 @@ struct Side {
 /// A descriptor: counts outermost first, bytes of the innermost run.
 struct Descriptor {
   std::array<uint64_t, 5> count = {};
-  Side source, destination;
+  HostSide source, destination;
   uint64_t runBytes = 0;
 };
 
@@ -52,9 +52,9 @@ static std::array<int64_t, 5> stridesOf(const isa::Operand &operand) {
 /// A side whose addresses are base + sum i*stride on the host as well: in DRAM
 /// XR and weight memory always, in SB and XM if no index step carries from one
 /// row into the next.
-static std::optional<Side> affineSide(emulator::Memory &memory,
-                                      const isa::LinearOperand &operand) {
-  Side side;
+static std::optional<HostSide> affineSide(emulator::Memory &memory,
+                                          const isa::LinearOperand &operand) {
+  HostSide side;
   side.base = translate(memory, operand.mem, operand.base);
   if (operand.mem == isa::Memory::Dram || operand.mem == isa::Memory::Xr ||
       operand.mem == isa::Memory::Wm) {
@@ -301,8 +301,8 @@ void Engine::execute(const isa::DmaCopy &op) {
   Descriptor d;
   d.count = countsOf(to);
   d.runBytes = op.elemBytes;
-  std::optional<Side> source = affineSide(memory, from);
-  std::optional<Side> destination = affineSide(memory, to);
+  std::optional<HostSide> source = affineSide(memory, from);
+  std::optional<HostSide> destination = affineSide(memory, to);
   if (!source || !destination)
     return transferSlow(memory, to, from.base, stridesOf(from),
                         [&](uint64_t, uint64_t src, uint64_t byte) {
@@ -356,7 +356,7 @@ void Engine::execute(const isa::DmaFill &op) {
   const isa::LinearOperand to = operandDst(op);
   Descriptor d;
   d.count = countsOf(to);
-  std::optional<Side> destination = affineSide(memory, to);
+  std::optional<HostSide> destination = affineSide(memory, to);
   const uint64_t word = op.value;
   if (!destination)
     return transferSlow(memory, to, 0, {},
@@ -461,7 +461,7 @@ void Engine::execute(const isa::DmaUnpack &op) {
     stream = *decoded;
     width = 8 * op.elemBytes;
   }
-  std::optional<Side> destination = affineSide(memory, to);
+  std::optional<HostSide> destination = affineSide(memory, to);
   // Elements at odd addresses of the host take the slow way as well.
   if (destination && op.elemBytes == 2 &&
       (op.dstBase % 2 != 0 ||
@@ -562,7 +562,7 @@ void Engine::execute(const isa::DmaGather &op) {
   d.runBytes = op.elemBytes;
   d.source.stride = stridesOf(from);
   const uint64_t elements = totalBytes(d.count, 1);
-  std::optional<Side> destination = affineSide(memory, to);
+  std::optional<HostSide> destination = affineSide(memory, to);
   if (!destination)
     return transferSlow(memory, to, from.base, d.source.stride,
                         [&](uint64_t k, uint64_t src, uint64_t byte) {

@@ -15,6 +15,14 @@
 namespace ashlar::analysis {
 namespace {
 
+/// The canonical form of one transpose.
+CanonicalTranspose canonicalTranspose(llvm::ArrayRef<int64_t> shape,
+                                      llvm::ArrayRef<int64_t> perm) {
+  ElementOrder order(shape);
+  order.transpose(perm);
+  return order.canonical();
+}
+
 /// Source index of every element of the transposed tensor, row-major.
 std::vector<int64_t> oracle(llvm::ArrayRef<int64_t> shape,
                             llvm::ArrayRef<int64_t> perm) {
@@ -77,8 +85,6 @@ TEST(Permutation, T12_All872CancelWithTheirInverse) {
     order.transpose(perm);
     order.transpose(inversePermutation(perm));
     EXPECT_TRUE(order.canonical().isIdentity());
-    Axes composed = composePermutations(perm, inversePermutation(perm));
-    EXPECT_TRUE(std::is_sorted(composed.begin(), composed.end()));
   });
 }
 

@@ -43,6 +43,14 @@ std::vector<int64_t> multiply(const Block &matrix, const Block &vector) {
   return result;
 }
 
+/// Exact sums as the drain encodes them.
+std::vector<WideValue> wide(const std::vector<int64_t> &sums, int exponent) {
+  std::vector<WideValue> values;
+  for (int64_t sum : sums)
+    values.push_back(wideValue(sum, exponent));
+  return values;
+}
+
 Block under(const std::vector<int64_t> &values, int e3, int e4, int w,
             EncodeCounters &counters) {
   Block block;
@@ -83,7 +91,7 @@ TEST(Claim01, resultExponentIsASumAndIsUpdatedFromMeanAndDeviation) {
   EncodeCounters counters;
   std::vector<int16_t> m(64);
   auto run = [&](const Layer &l) {
-    int8_t cell = encodeAccumulators(l.acc, l.e3, 8, m, counters);
+    int8_t cell = encodeWide(wide(l.acc, l.e3), 8, m, counters);
     Block first{m, stepExponent(cell, 8)};
     return selectSpread(statisticsOf(first), 64, 8, Lead::Floor);
   };
@@ -153,7 +161,7 @@ TEST(Claim06, theUpdatePreservesTheMaximum) {
       acc = int64_t(random()) >> (20 + seed % 30);
     std::vector<int16_t> m(16);
     EncodeCounters counters;
-    encodeAccumulators(layer.acc, 0, 16, m, counters);
+    encodeWide(wide(layer.acc, 0), 16, m, counters);
     size_t top = 0;
     for (size_t i = 1; i < 16; ++i)
       if (std::abs(layer.acc[i]) > std::abs(layer.acc[top]))
@@ -231,7 +239,7 @@ TEST(Claim16, adderSelectorAndShifterAreChained) {
   int e3 = layer.matrix.e + layer.vector.e;
   std::vector<int16_t> m(64);
   EncodeCounters counters;
-  int8_t cell = encodeAccumulators(layer.acc, e3, 8, m, counters);
+  int8_t cell = encodeWide(wide(layer.acc, e3), 8, m, counters);
   int e4 = stepExponent(cell, 8), shift = e4 - e3;
   ASSERT_GT(shift, 0);
   for (size_t i = 0; i < 64; ++i)

@@ -7,10 +7,10 @@
 // on compiled ones (test/Integration/Sparse/Claims). Balance, thresholds and
 // storage by themselves are tested in test/Unit/Partition.
 
+#include "ScatterLayer.h"
 #include "ashlar/Machine/Description.h"
 #include "ashlar/Partition/Binding.h"
 #include "ashlar/Partition/Compress.h"
-#include "lib/Emulator/Cost/ScatterLayer.h"
 #include "gtest/gtest.h"
 
 #include <algorithm>

@@ -35,8 +35,9 @@ TEST(SystolicSchedule, everyStepOfTheCheckList) {
   for (unsigned i = 0; i < kRows; ++i)
     for (unsigned j = 0; j < kColumns; ++j)
       for (unsigned k = 0; k < kDepth; ++k) {
-        uint64_t time =
-            machine::peEntryReadable(machine, i, j) - (kDepth - 1 - k);
+        const uint64_t readable =
+            machine::peMatmul(machine, i + 1, 1, j + 1).complete;
+        const uint64_t time = readable - (kDepth - 1 - k);
         EXPECT_EQ(time, i + j + k + 1);
         ASSERT_LT(time, busy.size());
         busy[time].insert("c" + std::to_string(i) + std::to_string(j));
@@ -64,7 +65,7 @@ TEST(SystolicSchedule, biasIsAddedToEveryColumn) {
   for (unsigned i = 0; i < kRows; ++i)
     for (unsigned k = 0; k < kDepth; ++k)
       moving[k][i] = weights[i][k];
-  const numerics::KernelTable &kernels = numerics::scalarKernels();
+  const numerics::KernelTable &kernels = *numerics::kernelsByName("scalar");
   numerics::PackedStationary packed;
   kernels.packStationary({numerics::OperandWidth::Int16, inputs, kColumns},
                          kDepth, kColumns, packed);

@@ -42,7 +42,8 @@ TEST(Timing, IdentityTranspositionTakesSevenWaves) {
   machine::Description machine = llvm::cantFail(machine::load("fig3-4x4"));
   for (uint64_t r = 0; r < 4; ++r)
     for (uint64_t c = 0; c < 4; ++c)
-      EXPECT_EQ(machine::peEntryReadable(machine, r, c) - (machine.pe.rows - 1),
+      EXPECT_EQ(machine::peMatmul(machine, r + 1, 1, c + 1).complete -
+                    (machine.pe.rows - 1),
                 r + c + 1);
   // Two DMAs, a pair of semaphores, load, pair, swap: the matmul is the ninth.
   const emulator::InstructionTime &matmul = result.times[8];
@@ -196,13 +197,15 @@ TEST(Timing, ALoadWithoutShadowSetWaitsForTheStream) {
   EXPECT_EQ(one.times[10].start, one.times[8].issueEnd);
   EXPECT_EQ(stall(one, 4, StallCause::WaitPe), 100u);
   EXPECT_EQ(one.times[14].start, two.times[14].start + 16);
-  const uint64_t loads[] = {16, 16}, streams[] = {100, 10};
+  // Load, stream beside or before the next load, stream.
   machine::Description machine;
-  const uint64_t sequence = machine::peTileSequence(machine, loads, streams, 4);
-  EXPECT_EQ(two.times[14].complete - two.times[3].start, sequence);
+  auto sequence = [&machine] {
+    return 16 + machine::peTile(machine, 100, 16) +
+           machine::peMatmul(machine, 10, 1, 4).complete;
+  };
+  EXPECT_EQ(two.times[14].complete - two.times[3].start, sequence());
   machine.pe.shadowSet = false;
-  EXPECT_EQ(one.times[14].complete - one.times[3].start,
-            machine::peTileSequence(machine, loads, streams, 4));
+  EXPECT_EQ(one.times[14].complete - one.times[3].start, sequence());
   expectBalanced(machine, one);
 }
 

@@ -126,7 +126,8 @@ void unit(int w, int64_t r0, int64_t r1, int e6, int e4, int m0, int m1) {
   }
   EXPECT_EQ(acc[0], r0);
   EXPECT_EQ(acc[1], r1);
-  int8_t cell = encodeAccumulators(acc, e3, w, out, counters);
+  int8_t cell = encodeWide({wideValue(acc[0], e3), wideValue(acc[1], e3)}, w,
+                           out, counters);
   EXPECT_EQ(stepExponent(cell, w), e4);
   EXPECT_EQ(out[0], m0);
   EXPECT_EQ(out[1], m1);

@@ -40,7 +40,8 @@ importCase(const BackendCase &test, int firstConstant,
       continue;
     }
     std::string file = (folder + "/" + std::to_string(i) + ".npy").str();
-    if (llvm::Error error = support::writeNpy(file, test.inputs[i]))
+    if (llvm::Error error = support::writeFileAtomically(
+            file, support::formatNpy(test.inputs[i])))
       return error;
     options.constants[name] = {file, nullptr};
   }

@@ -27,6 +27,11 @@ Bytes randomBytes(uint64_t n, uint64_t seed);
 /// knows nothing of the machine.
 Bytes transposed(const Bytes &matrix, uint64_t m, uint64_t n, unsigned bytes);
 
+/// Blocks of at most p x q elements that an m x n matrix splits into.
+inline uint64_t blockCount(uint64_t m, uint64_t n, uint64_t p, uint64_t q) {
+  return (m + p - 1) / p * ((n + q - 1) / q);
+}
+
 /// How tiles go through the array.
 struct TileOptions {
   isa::OperandMode mode = isa::OperandMode::Select;

@@ -110,7 +110,7 @@ TEST(Clause, Clause02_BlocksFitTheStateBuffer) {
   const Sample run("a1-tiny", 20, 12);
   for (const isa::DmaCopy &copy : run.all<isa::DmaCopy>())
     EXPECT_LE(copy.n3, run.machine().sb.partitions);
-  EXPECT_EQ(machine::blockCount(20, 12, 8, 8), 6u);
+  EXPECT_EQ(blockCount(20, 12, 8, 8), 6u);
   EXPECT_EQ(run.result.outputs[0].data, transposed(run.matrix, 20, 12, 1));
 }
 
@@ -205,7 +205,7 @@ TEST(Clause, Clause13_BlocksAreStoredBeforeTheTranspose) {
 TEST(Clause, Clause14_SubBlocksFitTheArray) {
   const Sample run("a1-tiny", 20, 12);
   const auto loads = run.all<isa::PeLoad>();
-  EXPECT_EQ(loads.size(), machine::blockCount(20, 12, 8, 4));
+  EXPECT_EQ(loads.size(), blockCount(20, 12, 8, 4));
   for (const isa::PeLoad &load : loads) {
     EXPECT_LE(load.rows, run.machine().pe.rows);
     EXPECT_LE(load.cols, run.machine().pe.columns);

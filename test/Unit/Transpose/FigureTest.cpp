@@ -130,8 +130,7 @@ TEST(Figure, T1_SevenWavesOfTheFourByFourExample) {
     last = std::max(last, found->wave);
   }
   EXPECT_EQ(last, 7u);
-  EXPECT_EQ(machine::transposeWaves(4, 4), 7u);
-  EXPECT_EQ(machine::transposeCells(traced.machine, 4, 4), 10u);
+  EXPECT_EQ(machine::peMatmul(traced.machine, 4, 1, 4).complete, 10u);
   EXPECT_EQ(traced.result,
             (Bytes{1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15, 4, 8, 12, 16}));
 }
@@ -163,7 +162,7 @@ TEST(Figure, T2_FirstAndLastWavesOfThe128x64Example) {
     EXPECT_EQ(events.size(), std::min({wave, uint64_t(64), 192 - wave}));
   // 64 partitions of 128 elements.
   EXPECT_EQ(traced.result, transposed(matrix, m, n, 2));
-  EXPECT_EQ(machine::transposeCells(traced.machine, m, n), 318u);
+  EXPECT_EQ(machine::peMatmul(traced.machine, m, 1, n).complete, 318u);
 }
 
 TEST(Figure, CellModelGivesTheSameCyclesAndValues) {
@@ -207,10 +206,10 @@ TEST(Figure, DrainTables) {
         EXPECT_EQ(wave, rows + columns - 1 + 1 + t);
         break;
       case DrainOrder::Row:
-        EXPECT_EQ(wave, machine::rowWave(t, columns) + 1);
+        EXPECT_EQ(wave, t + columns + 1);
         break;
       case DrainOrder::Partition:
-        EXPECT_EQ(wave, machine::columnWave(rows, c) + 1 + t);
+        EXPECT_EQ(wave, rows + c + 1 + t);
         break;
       }
     }

@@ -229,25 +229,6 @@ TEST(Movement, T3_SwappedRolesCopy) {
   EXPECT_EQ(bench.run().outputs[0].data, matrix);
 }
 
-TEST(Movement, T5_BlockAndTileCounts) {
-  struct Case {
-    uint64_t m, n, blocks, tiles;
-  };
-  for (const Case &c :
-       {Case{128, 128, 1, 2}, Case{129, 128, 2, 4}, Case{256, 256, 4, 8},
-        Case{300, 200, 6, 12}, Case{512, 384, 12, 24},
-        Case{1000, 1000, 64, 128}, Case{1, 1, 1, 1}, Case{127, 127, 1, 2},
-        Case{255, 255, 4, 8}, Case{256, 257, 6, 10}, Case{257, 256, 6, 12}}) {
-    EXPECT_EQ(machine::blockCount(c.m, c.n, 128, 128), c.blocks);
-    EXPECT_EQ(machine::blockCount(c.m, c.n, 128, 64), c.tiles);
-    // Where both exceed a block, the printed equation says the same.
-    if (c.m > 128 && c.n > 128) {
-      EXPECT_EQ(machine::blockCount(c.m, c.n, 128, 128),
-                ((c.m - 1) / 128 + 1) * ((c.n - 1) / 128 + 1));
-    }
-  }
-}
-
 TEST(Movement, T6_RaggedTilesLeaveNothingStale) {
   // The first transpose fills cells and accumulators with NaN patterns; the
   // second, ragged one must not see them.

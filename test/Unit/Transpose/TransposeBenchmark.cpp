@@ -169,7 +169,7 @@ void printTerms(const std::string &name, const machine::Description &m) {
     for (unsigned bytes : {1U, 2U, 4U, 8U}) {
       const machine::TransposeTerms terms =
           machine::transposeTile(m, rows, cols, bytes);
-      const uint64_t waves = machine::transposeWaves(rows, cols);
+      const uint64_t waves = rows + cols - 1;
       fmt::print(
           "| {} x {} | {} | {} | {} | {} | {} | {} | {} | {} |\n", rows, cols,
           bytes, terms.load, waves, terms.cells - waves, terms.drain,

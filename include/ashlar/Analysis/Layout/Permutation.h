@@ -29,9 +29,6 @@ struct CanonicalTranspose {
   bool operator==(const CanonicalTranspose &) const = default;
 };
 
-/// perm of the transpose `outer` after the transpose `inner`.
-Axes composePermutations(llvm::ArrayRef<int64_t> inner,
-                         llvm::ArrayRef<int64_t> outer);
 Axes inversePermutation(llvm::ArrayRef<int64_t> perm);
 
 /// The order in which a chain of reshapes and transposes leaves the elements of
@@ -63,10 +60,6 @@ private:
 
   llvm::SmallVector<Digits, 6> axes; ///< Outermost digit first.
 };
-
-/// The canonical form of one transpose.
-CanonicalTranspose canonicalTranspose(llvm::ArrayRef<int64_t> shape,
-                                      llvm::ArrayRef<int64_t> perm);
 
 } // namespace ashlar::analysis
 

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Scatter mode by blocks: the worked examples with their corrected values,
-// cycle counts of all variants, zeros, queues, ports and register windows.
+// cycle counts of all variants, zeros and queues.
+
+#include "WeightOrder.h"
 
 #include "lib/Emulator/Cost/Scatter.h"
 #include "gtest/gtest.h"
@@ -278,18 +280,6 @@ TEST(Scatter, CyclesOf600RandomBlocks) {
   }
 }
 
-TEST(Scatter, PointwiseAndFullyConnectedUseAWeightPerMultiplier) {
-  ScatterUnit unit = unitOf(ScatterVariant::D, 4);
-  ScatterCounters counters;
-  int64_t sum = 100;
-  // Eight pairs, two with a zero: six products, two cycles.
-  EXPECT_EQ(scatterDot(unit, {1, 2, 0, 4, 5, 6, 7, 8}, {1, 1, 1, 1, 0, 1, 1, 1},
-                       sum, counters),
-            2u);
-  EXPECT_EQ(sum, 100 + 1 + 2 + 4 + 6 + 7 + 8);
-  EXPECT_EQ(counters.issues, 6u);
-}
-
 TEST(Scatter, QueueOverflowIsAnError) {
   // Three weights per step on one datum row collide often enough in C to need
   // more than one waiting place.
@@ -305,18 +295,4 @@ TEST(Scatter, QueueOverflowIsAnError) {
   unit.queueDepth = 0;
   EXPECT_FALSE(
       bool(scatterBlock(unit, data, weights, {1, 3}, ignore, counters)));
-}
-
-TEST(Scatter, SinglePortAndWindowRulesFindBadSchedules) {
-  auto fails = [](llvm::Error error) {
-    bool failed = bool(error);
-    llvm::consumeError(std::move(error));
-    return failed;
-  };
-  EXPECT_FALSE(fails(checkPorts({{0, 0, true}, {1, 0, false}, {0, 1, false}})));
-  EXPECT_TRUE(fails(checkPorts({{4, 1, true}, {1, 0, false}, {4, 1, false}})));
-  // Adjacent 2 x 2 blocks under a 2 x 2 kernel share a column of the plane.
-  EXPECT_FALSE(fails(checkWindows({{0, 5, 0, 0, 3, 3}, {5, 9, 0, 2, 3, 3}})));
-  EXPECT_TRUE(fails(checkWindows({{0, 5, 0, 0, 3, 3}, {4, 9, 0, 2, 3, 3}})));
-  EXPECT_FALSE(fails(checkWindows({{0, 5, 0, 0, 3, 3}, {4, 9, 0, 3, 3, 3}})));
 }

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A whole convolution in scatter mode on partitioned tiles: the model that
-// instructions, claims and measurements share (docs/SparseTiles.md).
+// A whole convolution in scatter mode on partitioned tiles, of the units of the
+// emulator: what the claims of docs/SparseTiles.md are checked with.
 
-#ifndef ASHLAR_LIB_EMULATOR_COST_SCATTERLAYER_H
-#define ASHLAR_LIB_EMULATOR_COST_SCATTERLAYER_H
+#ifndef ASHLAR_TEST_UNIT_CLAIMS_SCATTERLAYER_H
+#define ASHLAR_TEST_UNIT_CLAIMS_SCATTERLAYER_H
 
-#include "Scatter.h"
+#include "lib/Emulator/Cost/Scatter.h"
+#include "test/Unit/Emulator/Scatter/WeightOrder.h"
 
 #include "ashlar/Partition/Partition.h"
 
@@ -57,4 +58,4 @@ std::vector<int64_t> directSums(const ScatterLayer &layer);
 
 } // namespace ashlar::emulator
 
-#endif // ASHLAR_LIB_EMULATOR_COST_SCATTERLAYER_H
+#endif // ASHLAR_TEST_UNIT_CLAIMS_SCATTERLAYER_H
