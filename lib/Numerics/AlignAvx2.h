@@ -42,7 +42,8 @@ ASHLAR_INLINE __m256i powersOfTwo(__m256i k) {
       _mm256_slli_epi16(_mm256_shuffle_epi8(high, k), 8));
 }
 
-ASHLAR_INLINE AlignConstants constantsOf(int scale, int mantissa, int range) {
+ASHLAR_INLINE AlignConstants constantsOf(Alignment alignment) {
+  const auto [scale, mantissa, range] = alignment;
   AlignConstants k;
   k.drop = _mm_cvtsi32_si128(16 - mantissa);
   k.least = _mm256_set1_epi16(
@@ -93,44 +94,41 @@ ASHLAR_INLINE __m256i alignedLanes(__m128i mant, const AlignConstants &k,
 
 /// `count` columns of all rows.
 template <bool Rounds>
-ASHLAR_INLINE void
-alignColumns(const int8_t *mant, ptrdiff_t mantPitch, size_t rows, size_t count,
-             const AlignConstants &k, const AlignShifts &shifts, int16_t *out,
-             ptrdiff_t outPitch) {
-  for (size_t i = 0; i < rows; ++i, mant += mantPitch, out += outPitch)
-    storeShorts(out, alignedLanes<Rounds>(loadBytes16(mant, count), k, shifts),
+ASHLAR_INLINE void alignColumns(PitchedRows<const int8_t> mant, size_t rows,
+                                size_t count, const AlignConstants &k,
+                                const AlignShifts &shifts,
+                                PitchedRows<int16_t> out) {
+  for (size_t i = 0; i < rows;
+       ++i, mant.first += mant.pitch, out.first += out.pitch)
+    storeShorts(out.first,
+                alignedLanes<Rounds>(loadBytes16(mant.first, count), k, shifts),
                 count);
 }
 
-static inline void alignGroupColumns(const int8_t *mant, ptrdiff_t mantPitch,
+static inline void alignGroupColumns(PitchedRows<const int8_t> mant,
                                      size_t rows, const int8_t *cells, size_t n,
-                                     int scale, int mantissa, int range,
-                                     int16_t *out, ptrdiff_t outPitch,
+                                     Alignment alignment,
+                                     PitchedRows<int16_t> out,
                                      uint64_t *saturated) {
-  if (maxCell(cells, n) > scale + mantissa - 2)
-    return alignGroup(mant, mantPitch, rows, cells, n, scale, mantissa, range,
-                      out, outPitch, saturated);
-  const AlignConstants k = constantsOf(scale, mantissa, range);
+  if (maxCell(cells, n) > alignment.scale + alignment.mantissa - 2)
+    return alignGroup(mant, rows, cells, n, alignment, out, saturated);
+  const AlignConstants k = constantsOf(alignment);
   const size_t width = least(n, kAlignColumns);
   for (size_t done = 0; done < n; done += kAlignColumns) {
     // The last columns overlap those before: doing them twice is no harm.
     const size_t t = least(done, n - width);
     const AlignShifts shifts = shiftsOf(loadBytes16(cells + t, width), k);
     if (shifts.rounds)
-      alignColumns<true>(mant + t, mantPitch, rows, width, k, shifts, out + t,
-                         outPitch);
+      alignColumns<true>(mant.from(t), rows, width, k, shifts, out.from(t));
     else
-      alignColumns<false>(mant + t, mantPitch, rows, width, k, shifts, out + t,
-                          outPitch);
+      alignColumns<false>(mant.from(t), rows, width, k, shifts, out.from(t));
   }
 }
 
 static inline void align8To16Columns(const int8_t *mant, const int8_t *cells,
-                                     size_t n, int scale, int mantissa,
-                                     int range, int16_t *out,
-                                     uint64_t *saturated) {
-  alignGroupColumns(mant, 0, 1, cells, n, scale, mantissa, range, out, 0,
-                    saturated);
+                                     size_t n, Alignment alignment,
+                                     int16_t *out, uint64_t *saturated) {
+  alignGroupColumns({mant, 0}, 1, cells, n, alignment, {out, 0}, saturated);
 }
 
 } // namespace ashlar::numerics

@@ -51,7 +51,8 @@ static inline bool anyAbove(const int8_t *cells, size_t n, int offset) {
   return above != 0;
 }
 
-ASHLAR_INLINE AlignConstants constantsOf(int scale, int mantissa, int range) {
+ASHLAR_INLINE AlignConstants constantsOf(Alignment alignment) {
+  const auto [scale, mantissa, range] = alignment;
   AlignConstants k;
   k.drop = _mm_cvtsi32_si128(16 - mantissa);
   k.least = _mm512_set1_epi16(
@@ -96,56 +97,51 @@ ASHLAR_INLINE __m512i roundLanes(__m512i m, const AlignShifts &shifts) {
 
 /// 32 steps of all rows. Most ranges drop no bit: then a shift is all.
 template <bool Narrow>
-ASHLAR_INLINE void alignColumn(const int8_t *mant, ptrdiff_t mantPitch,
-                               size_t rows, __m512i cells, __mmask32 mask,
-                               const AlignConstants &k, int16_t *out,
-                               ptrdiff_t outPitch) {
+ASHLAR_INLINE void
+alignColumn(PitchedRows<const int8_t> mant, size_t rows, __m512i cells,
+            __mmask32 mask, const AlignConstants &k, PitchedRows<int16_t> out) {
   AlignShifts shifts = shiftsOf(cells, k);
   const bool rounds =
       _mm512_mask_test_epi16_mask(mask, shifts.over, shifts.over) != 0;
-  for (size_t i = 0; i < rows; ++i, mant += mantPitch, out += outPitch) {
-    __m512i m = fetchLanes<Narrow>(mant, mask, k);
+  for (size_t i = 0; i < rows;
+       ++i, mant.first += mant.pitch, out.first += out.pitch) {
+    __m512i m = fetchLanes<Narrow>(mant.first, mask, k);
     if (rounds)
       m = roundLanes(m, shifts);
-    _mm512_mask_storeu_epi16(out, mask, _mm512_sllv_epi16(m, shifts.left));
+    _mm512_mask_storeu_epi16(out.first, mask,
+                             _mm512_sllv_epi16(m, shifts.left));
   }
 }
 
-static inline void alignGroup8To16Lanes(const int8_t *mant, ptrdiff_t mantPitch,
+static inline void alignGroup8To16Lanes(PitchedRows<const int8_t> mant,
                                         size_t rows, const int8_t *cells,
-                                        size_t n, int scale, int mantissa,
-                                        int range, int16_t *out,
-                                        ptrdiff_t outPitch,
+                                        size_t n, Alignment alignment,
+                                        PitchedRows<int16_t> out,
                                         uint64_t *saturated) {
-  int offset = scale + mantissa - 2;
-  if (anyAbove(cells, n, offset)) {
-    alignGroup(mant, mantPitch, rows, cells, n, scale, mantissa, range, out,
-               outPitch, saturated);
+  if (anyAbove(cells, n, alignment.scale + alignment.mantissa - 2)) {
+    alignGroup(mant, rows, cells, n, alignment, out, saturated);
     return;
   }
-  const AlignConstants k = constantsOf(scale, mantissa, range);
+  const AlignConstants k = constantsOf(alignment);
   for (size_t t = 0; t < n; t += 32) {
     __mmask32 mask = lanes32(n - t);
     __m512i c = _mm512_cvtepi8_epi16(_mm256_maskz_loadu_epi8(mask, cells + t));
-    if (mantissa == 8)
-      alignColumn<false>(mant + t, mantPitch, rows, c, mask, k, out + t,
-                         outPitch);
+    if (alignment.mantissa == 8)
+      alignColumn<false>(mant.from(t), rows, c, mask, k, out.from(t));
     else
-      alignColumn<true>(mant + t, mantPitch, rows, c, mask, k, out + t,
-                        outPitch);
+      alignColumn<true>(mant.from(t), rows, c, mask, k, out.from(t));
   }
 }
 
 static inline void align8To16Lanes(const int8_t *mant, const int8_t *cells,
-                                   size_t n, int scale, int mantissa, int range,
-                                   int16_t *out, uint64_t *saturated) {
-  alignGroup8To16Lanes(mant, 0, 1, cells, n, scale, mantissa, range, out, 0,
-                       saturated);
+                                   size_t n, Alignment alignment, int16_t *out,
+                                   uint64_t *saturated) {
+  alignGroup8To16Lanes({mant, 0}, 1, cells, n, alignment, {out, 0}, saturated);
 }
 
 /// True if any valid step lies above the scale: something may saturate.
 static inline bool anyValidAbove(const StoredRows &rows, size_t steps) {
-  const int offset = rows.scale + rows.mantissa - 2;
+  const int offset = rows.alignment.scale + rows.alignment.mantissa - 2;
   for (size_t t = 0; t < steps; t += 32) {
     const uint32_t valid = rows.valid[t / 32] & lanes32(steps - t);
     const __m256i cells = _mm256_maskz_loadu_epi8(valid, rows.cells + t);

@@ -98,17 +98,17 @@ ASHLAR_INLINE void storeMantissas(Out *to, __m256i low, __m256i high,
 }
 
 template <bool Limited, bool All, typename Out>
-static void encodeMantissas(const float *const *rows, size_t count, size_t t,
-                            size_t columns, const ColumnMask &mask,
-                            __m256i limit, Out *const *mant,
+static void encodeMantissas(const float *const *rows, size_t t, size_t columns,
+                            const ColumnMask &mask, __m256i limit,
+                            const BlockColumns<Out> &blocks,
                             EncodeLanes &lanes) {
-  for (size_t i = 0; i < count; ++i) {
+  for (size_t i = 0; i < blocks.count; ++i) {
     const __m256i low = encodeLanes<Limited>(
         columnLanes<All>(rows[i] + t, 0, mask), 0, limit, lanes);
     const __m256i high = encodeLanes<Limited>(
         columnLanes<All>(rows[i] + t, 1, mask), 1, limit, lanes);
-    auto *to = reinterpret_cast<Out *>(reinterpret_cast<char *>(mant[i]) +
-                                       t * sizeof(Out));
+    auto *to = reinterpret_cast<Out *>(
+        reinterpret_cast<char *>(blocks.mant[i]) + t * sizeof(Out));
     storeMantissas(to, low, high, All ? 16 : columns);
   }
 }
@@ -159,9 +159,9 @@ ASHLAR_INLINE bool factorsOf(__m256i top, int mantissa, size_t half, __m256i &x,
 /// 16 columns from t on, or as many as there are, of all rows; false if the
 /// reference has to decide.
 template <bool All, typename Out>
-static bool encodeColumns(const float *const *rows, size_t count, size_t t,
-                          size_t columns, int mantissa, Out *const *mant,
-                          int8_t *cells, EncodeStats *stats) {
+static bool encodeColumns(const float *const *rows, size_t t, size_t columns,
+                          BlockColumns<Out> to) {
+  const auto [count, mantissa, mant, cells, stats] = to;
   const ColumnMask mask(columns);
   __m256i top[2], x[2];
   lanesMaxima<All>(rows, count, t, mask, top);
@@ -178,11 +178,9 @@ static bool encodeColumns(const float *const *rows, size_t count, size_t t,
       _mm256_cmpgt_epi32(mantissaLanes(_mm256_castsi256_ps(top[1]), 1, lanes),
                          limit));
   if (_mm256_testz_si256(above, above))
-    encodeMantissas<false, All>(rows, count, t, columns, mask, limit, mant,
-                                lanes);
+    encodeMantissas<false, All>(rows, t, columns, mask, limit, to, lanes);
   else
-    encodeMantissas<true, All>(rows, count, t, columns, mask, limit, mant,
-                               lanes);
+    encodeMantissas<true, All>(rows, t, columns, mask, limit, to, lanes);
   stats->counters.saturated += sumLanes(lanes.saturated);
   stats->counters.underflow += sumLanes(lanes.underflow);
   if (const int32_t cell = maxLanes(_mm256_max_epi32(x[0], x[1]));
@@ -193,18 +191,15 @@ static bool encodeColumns(const float *const *rows, size_t count, size_t t,
 }
 
 template <typename Out>
-static void encodeRowsLanes(const float *const *rows, size_t count, size_t n,
-                            int mantissa, Out *const *mant, int8_t *cells,
-                            EncodeStats *stats) {
+static void encodeRowsLanes(const float *const *rows, size_t n,
+                            BlockColumns<Out> to) {
   for (size_t t = 0; t < n; t += 16) {
     const size_t columns = least(size_t(16), n - t);
     const bool done = columns == 16
-                          ? encodeColumns<true>(rows, count, t, columns,
-                                                mantissa, mant, cells, stats)
-                          : encodeColumns<false>(rows, count, t, columns,
-                                                 mantissa, mant, cells, stats);
+                          ? encodeColumns<true>(rows, t, columns, to)
+                          : encodeColumns<false>(rows, t, columns, to);
     if (!done)
-      encodeSlow(rows, count, t, columns, mantissa, mant, cells, stats);
+      scalarEncode(rows, t, columns, to);
   }
 }
 

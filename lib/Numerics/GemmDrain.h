@@ -180,8 +180,8 @@ static void drainFunction(const DrainTile &tile, size_t column,
 /// KernelTable::drainSums.
 template <typename Simd, decltype(KernelTable::encode8) Encode>
 static void drainPairs(const PlannedSums &planned, size_t column,
-                       const EpilogueRow *rows, size_t count, int mantissa,
-                       int8_t *const *mant, int8_t *cells, EncodeStats *stats) {
+                       const EpilogueRow *rows, BlockColumns<int8_t> blocks) {
+  const size_t count = blocks.count;
   const SumPlan plan(planned, Simd::kTile);
   alignas(64) float values[kDrainRows * Simd::kTile];
   const float *from[kDrainRows];
@@ -199,9 +199,10 @@ static void drainPairs(const PlannedSums &planned, size_t column,
       if (isApart(rows[i].function))
         unaryRow(rows[i].function, values + i * Simd::kTile, width,
                  rows[i].alpha, rows[i].beta, values + i * Simd::kTile);
-      to[i] = mant[i] + t;
+      to[i] = blocks.mant[i] + t;
     }
-    Encode(from, count, width, mantissa, to, cells + t, stats);
+    Encode(from, width,
+           {count, blocks.mantissa, to, blocks.cells + t, blocks.stats});
   }
 }
 

@@ -28,10 +28,10 @@ static inline void storeAt(T *to, size_t i, T value) {
                    sizeof(T));
 }
 
-/// Reference encode of the columns base..base+n-1, mantissas of 1 or 2 bytes.
-void scalarEncode(const float *const *rows, size_t count, size_t base, size_t n,
-                  int mantissa, size_t mantissaBytes, void *const *mant,
-                  int8_t *cells, EncodeStats *stats);
+/// Reference encode of the columns base..base+n-1.
+template <typename Out>
+void scalarEncode(const float *const *rows, size_t base, size_t n,
+                  BlockColumns<Out> to);
 /// Reference encode of blocks one after another.
 void scalarEncodeLine(const float *values, size_t n, size_t block, int mantissa,
                       int16_t *mant, int8_t *cells, EncodeStats *stats);
@@ -63,9 +63,9 @@ static void alignValid(const StoredRows &rows, size_t count, size_t steps,
     for (end = t + 1; end < steps && rows.isValid(end) == valid;)
       ++end;
     if (valid)
-      Align(rows.mant + t, rows.pitch, count, rows.cells + t, end - t,
-            rows.scale, rows.mantissa, rows.range, out + t,
-            static_cast<ptrdiff_t>(outPitch), saturated);
+      Align({rows.mant + t, rows.pitch}, count, rows.cells + t, end - t,
+            rows.alignment, {out + t, static_cast<ptrdiff_t>(outPitch)},
+            saturated);
     for (size_t i = 0; !valid && i < count; ++i)
       __builtin_memset(out + i * outPitch + t, 0, (end - t) * sizeof(int16_t));
   }
@@ -95,15 +95,14 @@ static void gemmPlain(const PackedProduct *products, size_t count, size_t first,
 template <decltype(KernelTable::epilogue) Epilogue,
           decltype(KernelTable::encode8) Encode>
 static void drainRows(const int64_t *const *acc, const EpilogueRow *rows,
-                      size_t count, size_t n, int mantissa, int8_t *const *mant,
-                      int8_t *cells, EncodeStats *stats) {
+                      size_t n, BlockColumns<int8_t> blocks) {
   constexpr size_t columns = 64;
   alignas(64) float values[kDrainRows * columns];
   const float *from[kDrainRows];
   int8_t *to[kDrainRows];
   for (size_t base = 0; base < n; base += columns) {
     const size_t width = n - base < columns ? n - base : columns;
-    for (size_t i = 0; i < count; ++i) {
+    for (size_t i = 0; i < blocks.count; ++i) {
       float *out = values + i * columns;
       if (rows[i].residual && base > 0) {
         EpilogueRow row = rows[i];
@@ -113,9 +112,11 @@ static void drainRows(const int64_t *const *acc, const EpilogueRow *rows,
         Epilogue(acc[i] + base, width, rows[i], out);
       }
       from[i] = out;
-      to[i] = mant[i] + base;
+      to[i] = blocks.mant[i] + base;
     }
-    Encode(from, count, width, mantissa, to, cells + base, stats);
+    Encode(
+        from, width,
+        {blocks.count, blocks.mantissa, to, blocks.cells + base, blocks.stats});
   }
 }
 

@@ -124,8 +124,6 @@ ArrayRef<const KernelTable *> availableKernels() {
   return tables;
 }
 
-const KernelTable &scalarKernels() { return scalarTable; }
-
 const KernelTable &bestKernels() { return *availableKernels().back(); }
 
 const KernelTable *kernelsByName(StringRef name) {

@@ -449,9 +449,9 @@ ASHLAR_INLINE QuadPair joinRows(__m512i rows01, __m512i rows23) {
 }
 
 /// Stores both planes of four rows of 32 aligned steps; the second half of the
-/// steps only if there is a tile for it.
-ASHLAR_INLINE void storeQuads(const __m512i *v, uint8_t *tile, size_t stepBytes,
-                              bool both) {
+/// steps `nextTile` bytes further, or nowhere if that is 0.
+ASHLAR_INLINE void storeQuads(const __m512i *v, uint8_t *tile,
+                              size_t nextTile) {
   const __m512i bytes = _mm512_set1_epi16(0xff);
   // Ternary 0xea is (a & b) | c, 0xba is (a & ~b) | c.
   auto low = [&](__m512i a, __m512i b) {
@@ -464,19 +464,18 @@ ASHLAR_INLINE void storeQuads(const __m512i *v, uint8_t *tile, size_t stepBytes,
   const QuadPair highs = joinRows(high(v[0], v[1]), high(v[2], v[3]));
   _mm512_store_si512(tile, lows.first);
   _mm512_store_si512(tile + kTileBytes, highs.first);
-  if (!both)
+  if (nextTile == 0)
     return;
-  _mm512_store_si512(tile + stepBytes, lows.second);
-  _mm512_store_si512(tile + stepBytes + kTileBytes, highs.second);
+  _mm512_store_si512(tile + nextTile, lows.second);
+  _mm512_store_si512(tile + nextTile + kTileBytes, highs.second);
 }
 
 /// 32 steps of all rows, from stored mantissas to tiles.
 template <bool Narrow, bool Rounds>
-ASHLAR_INLINE void packColumn(const int8_t *mant, ptrdiff_t pitch,
-                              const MovingRange &range, size_t last,
-                              __mmask32 mask, const AlignConstants &k,
-                              const AlignShifts &shifts, uint8_t *tile,
-                              size_t stepBytes, bool both) {
+ASHLAR_INLINE void
+packColumn(PitchedRows<const int8_t> mant, const MovingRange &range,
+           size_t last, __mmask32 mask, const AlignConstants &k,
+           const AlignShifts &shifts, uint8_t *tile, size_t nextTile) {
   const size_t end = range.row + range.rows;
   for (size_t i = range.row; i < last; i += 4) {
     __m512i v[4];
@@ -486,20 +485,20 @@ ASHLAR_INLINE void packColumn(const int8_t *mant, ptrdiff_t pitch,
       if (i + r >= end)
         continue;
       const auto row = static_cast<ptrdiff_t>(i + r - range.row);
-      __m512i m = fetchLanes<Narrow>(mant + row * pitch, mask, k);
+      __m512i m = fetchLanes<Narrow>(mant.first + row * mant.pitch, mask, k);
       if constexpr (Rounds)
         m = roundLanes(m, shifts);
       v[r] = _mm512_sllv_epi16(m, shifts.left);
     }
     storeQuads(v, tile + i / kTileK * 2 * kTileBytes + i % kTileK / 4 * 64,
-               stepBytes, both);
+               nextTile);
   }
 }
 
 template <bool Narrow>
 static void packStoredLanes(const StoredRows &rows, const MovingRange &range,
                             PackedMoving &out) {
-  const AlignConstants k = constantsOf(rows.scale, rows.mantissa, rows.range);
+  const AlignConstants k = constantsOf(rows.alignment);
   const size_t stepBytes = stepTileBytes(out.rows);
   const size_t end = range.row + range.rows;
   const size_t last =
@@ -509,14 +508,14 @@ static void packStoredLanes(const StoredRows &rows, const MovingRange &range,
     const __mmask32 mask = rows.valid[t / 32] & lanes32(range.steps - t);
     const AlignShifts shifts = shiftsOf(
         _mm512_cvtepi8_epi16(_mm256_maskz_loadu_epi8(mask, rows.cells + t)), k);
-    const bool both = t + kTile < range.steps;
+    const size_t next = t + kTile < range.steps ? stepBytes : 0;
     // Most ranges drop no bit: then a shift is all.
     if (_mm512_mask_test_epi16_mask(mask, shifts.over, shifts.over))
-      packColumn<Narrow, true>(rows.mant + t, rows.pitch, range, last, mask, k,
-                               shifts, tile, stepBytes, both);
+      packColumn<Narrow, true>({rows.mant + t, rows.pitch}, range, last, mask,
+                               k, shifts, tile, next);
     else
-      packColumn<Narrow, false>(rows.mant + t, rows.pitch, range, last, mask, k,
-                                shifts, tile, stepBytes, both);
+      packColumn<Narrow, false>({rows.mant + t, rows.pitch}, range, last, mask,
+                                k, shifts, tile, next);
   }
 }
 
@@ -529,7 +528,7 @@ static inline void packStoredTiles(const StoredRows &rows,
     alignValid<alignGroup8To16Lanes>(rows, range.rows, range.steps, aligned,
                                      range.steps, saturated);
     packMovingRange({OperandWidth::Int16, aligned, range.steps}, range, out);
-  } else if (rows.mantissa == 8) {
+  } else if (rows.alignment.mantissa == 8) {
     packStoredLanes<false>(rows, range, out);
   } else {
     packStoredLanes<true>(rows, range, out);

@@ -9,20 +9,20 @@
 namespace ashlar::numerics {
 
 template <typename In, typename Out>
-static void alignRow(const In *mant, const int8_t *cells, size_t n, int scale,
-                     int mantissa, int range, Out *out, uint64_t *saturated) {
+static void alignRow(const In *mant, const int8_t *cells, size_t n,
+                     Alignment alignment, Out *out, uint64_t *saturated) {
   for (size_t t = 0; t < n; ++t)
-    out[t] =
-        static_cast<Out>(align(fetchMantissa(loadAt(mant, t), mantissa),
-                               cells[t], scale, mantissa, range, *saturated));
+    out[t] = static_cast<Out>(align(
+        fetchMantissa(loadAt(mant, t), alignment.mantissa), cells[t],
+        alignment.scale, alignment.mantissa, alignment.range, *saturated));
 }
 
-static void alignGroup(const int8_t *mant, ptrdiff_t mantPitch, size_t rows,
-                       const int8_t *cells, size_t n, int scale, int mantissa,
-                       int range, int16_t *out, ptrdiff_t outPitch,
-                       uint64_t *saturated) {
-  for (size_t i = 0; i < rows; ++i, mant += mantPitch, out += outPitch)
-    alignRow(mant, cells, n, scale, mantissa, range, out, saturated);
+static void alignGroup(PitchedRows<const int8_t> mant, size_t rows,
+                       const int8_t *cells, size_t n, Alignment alignment,
+                       PitchedRows<int16_t> out, uint64_t *saturated) {
+  for (size_t i = 0; i < rows;
+       ++i, mant.first += mant.pitch, out.first += out.pitch)
+    alignRow(mant.first, cells, n, alignment, out.first, saturated);
 }
 
 template <typename T>
@@ -112,38 +112,32 @@ static void decodeRow(const In *mant, const int8_t *cells, size_t n,
         decode(fetchMantissa(loadAt(mant, t), mantissa), cells[t], mantissa);
 }
 
-/// One column of up to any number of rows, gathered into contiguous buffers.
-static void encodeColumn(const float *const *rows, size_t count, size_t column,
-                         int mantissa, size_t mantissaBytes, void *const *mant,
-                         int8_t *cell, EncodeStats *stats, float *values,
-                         int16_t *mantissas) {
-  for (size_t i = 0; i < count; ++i)
-    values[i] = rows[i][column];
-  *cell = encodeBlock(llvm::ArrayRef<float>(values, count), mantissa,
-                      llvm::MutableArrayRef<int16_t>(mantissas, count),
-                      stats->counters);
-  for (size_t i = 0; i < count; ++i)
-    if (mantissaBytes == 1)
-      static_cast<int8_t *>(mant[i])[column] =
-          static_cast<int8_t>(mantissas[i]);
-    else
-      storeAt(static_cast<int16_t *>(mant[i]), column, mantissas[i]);
-  if (*cell != kZeroBlock)
-    stats->maxExponent =
-        mergeScale(stats->maxExponent,
-                   static_cast<int16_t>(stepExponent(*cell, mantissa)));
+template <typename Out>
+void scalarEncode(const float *const *rows, size_t base, size_t n,
+                  BlockColumns<Out> to) {
+  // Whole-axis blocks may have any length: columns are gathered here.
+  std::unique_ptr<float[]> values(new float[to.count]);
+  std::unique_ptr<int16_t[]> mantissas(new int16_t[to.count]);
+  for (size_t t = base; t < base + n; ++t) {
+    for (size_t i = 0; i < to.count; ++i)
+      values[i] = rows[i][t];
+    to.cells[t] =
+        encodeBlock(llvm::ArrayRef<float>(values.get(), to.count), to.mantissa,
+                    llvm::MutableArrayRef<int16_t>(mantissas.get(), to.count),
+                    to.stats->counters);
+    for (size_t i = 0; i < to.count; ++i)
+      storeAt(to.mant[i], t, static_cast<Out>(mantissas[i]));
+    if (to.cells[t] != kZeroBlock)
+      to.stats->maxExponent = mergeScale(
+          to.stats->maxExponent,
+          static_cast<int16_t>(stepExponent(to.cells[t], to.mantissa)));
+  }
 }
 
-void scalarEncode(const float *const *rows, size_t count, size_t base, size_t n,
-                  int mantissa, size_t mantissaBytes, void *const *mant,
-                  int8_t *cells, EncodeStats *stats) {
-  // Whole-axis blocks may have any length.
-  std::unique_ptr<float[]> values(new float[count]);
-  std::unique_ptr<int16_t[]> mantissas(new int16_t[count]);
-  for (size_t t = base; t < base + n; ++t)
-    encodeColumn(rows, count, t, mantissa, mantissaBytes, mant, cells + t,
-                 stats, values.get(), mantissas.get());
-}
+template void scalarEncode(const float *const *, size_t, size_t,
+                           BlockColumns<int8_t>);
+template void scalarEncode(const float *const *, size_t, size_t,
+                           BlockColumns<int16_t>);
 
 void scalarEncodeLine(const float *values, size_t n, size_t block, int mantissa,
                       int16_t *mant, int8_t *cells, EncodeStats *stats) {
@@ -160,11 +154,9 @@ void scalarEncodeLine(const float *values, size_t n, size_t block, int mantissa,
 }
 
 template <typename Out>
-static void encodeRows(const float *const *rows, size_t count, size_t n,
-                       int mantissa, Out *const *mant, int8_t *cells,
-                       EncodeStats *stats) {
-  scalarEncode(rows, count, 0, n, mantissa, sizeof(Out),
-               reinterpret_cast<void *const *>(mant), cells, stats);
+static void encodeRows(const float *const *rows, size_t n,
+                       BlockColumns<Out> to) {
+  scalarEncode(rows, 0, n, to);
 }
 
 static void unaryRow(Function function, const float *in, size_t n, float alpha,

@@ -41,7 +41,7 @@ struct ValidSteps {
 
 /// 16 steps of all rows; without All, those that are not valid are zero.
 template <bool All, bool Rounds>
-static void pairGroup(const int8_t *mant, ptrdiff_t pitch, size_t rows,
+static void pairGroup(PitchedRows<const int8_t> mant, size_t rows,
                       const ValidSteps &valid, const AlignConstants &k,
                       const AlignShifts &shifts, uint32_t *out) {
   const auto aligned = [&](const int8_t *row) {
@@ -51,10 +51,11 @@ static void pairGroup(const int8_t *mant, ptrdiff_t pitch, size_t rows,
     return _mm256_and_si256(alignedLanes<Rounds>(valid.load(row), k, shifts),
                             valid.mask);
   };
-  for (size_t i = 0; i < rows; i += 2, mant += 2 * pitch, out += kStepGroup) {
-    const __m256i a = aligned(mant);
-    const __m256i b =
-        i + 1 < rows ? aligned(mant + pitch) : _mm256_setzero_si256();
+  for (size_t i = 0; i < rows;
+       i += 2, mant.first += 2 * mant.pitch, out += kStepGroup) {
+    const __m256i a = aligned(mant.first);
+    const __m256i b = i + 1 < rows ? aligned(mant.first + mant.pitch)
+                                   : _mm256_setzero_si256();
     const __m256i low = _mm256_unpacklo_epi16(a, b);
     const __m256i high = _mm256_unpackhi_epi16(a, b);
     auto *to = reinterpret_cast<__m256i *>(out);
@@ -64,28 +65,28 @@ static void pairGroup(const int8_t *mant, ptrdiff_t pitch, size_t rows,
 }
 
 /// 16 steps of all rows, with what they need.
-static inline void pairColumns(const int8_t *mant, ptrdiff_t pitch, size_t rows,
+static inline void pairColumns(PitchedRows<const int8_t> mant, size_t rows,
                                uint32_t bits, const ValidSteps &valid,
                                const AlignConstants &k,
                                const AlignShifts &shifts, uint32_t *out) {
   const bool all = bits == 0xffff;
   if (all && !shifts.rounds)
-    pairGroup<true, false>(mant, pitch, rows, valid, k, shifts, out);
+    pairGroup<true, false>(mant, rows, valid, k, shifts, out);
   else if (all)
-    pairGroup<true, true>(mant, pitch, rows, valid, k, shifts, out);
+    pairGroup<true, true>(mant, rows, valid, k, shifts, out);
   else if (shifts.rounds)
-    pairGroup<false, true>(mant, pitch, rows, valid, k, shifts, out);
+    pairGroup<false, true>(mant, rows, valid, k, shifts, out);
   else
-    pairGroup<false, false>(mant, pitch, rows, valid, k, shifts, out);
+    pairGroup<false, false>(mant, rows, valid, k, shifts, out);
 }
 
 /// KernelTable::packStored.
 static inline void packStoredPairs256(const StoredRows &rows,
                                       const MovingRange &range,
                                       PackedMoving &out, uint64_t *saturated) {
-  const AlignConstants k = constantsOf(rows.scale, rows.mantissa, rows.range);
-  const __m256i highest = _mm256_set1_epi16(static_cast<int16_t>(
-      greatest(least(rows.scale + rows.mantissa - 2, 2000), -2000)));
+  const AlignConstants k = constantsOf(rows.alignment);
+  const __m256i highest = _mm256_set1_epi16(static_cast<int16_t>(greatest(
+      least(rows.alignment.scale + rows.alignment.mantissa - 2, 2000), -2000)));
   uint32_t *to = pairsAt(out, range.first) + range.row / 2 * kStepGroup;
   for (size_t t = 0; t < range.steps; t += kStepGroup, to += pairStride(out)) {
     const size_t steps = least(kStepGroup, range.steps - t);
@@ -96,7 +97,7 @@ static inline void packStoredPairs256(const StoredRows &rows,
     if (_mm256_testz_si256(
             _mm256_cmpgt_epi16(_mm256_cvtepi8_epi16(cells), highest),
             valid.mask)) {
-      pairColumns(rows.mant + t, rows.pitch, range.rows, bits, valid, k,
+      pairColumns({rows.mant + t, rows.pitch}, range.rows, bits, valid, k,
                   shiftsOf(cells, k), to);
       continue;
     }

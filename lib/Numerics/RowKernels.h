@@ -86,8 +86,9 @@ static void alignBelow(const In *mant, const int8_t *cells, size_t n,
 }
 
 template <typename In, typename Out>
-static void alignRow(const In *mant, const int8_t *cells, size_t n, int scale,
-                     int mantissa, int range, Out *out, uint64_t *saturated) {
+static void alignRow(const In *mant, const int8_t *cells, size_t n,
+                     Alignment alignment, Out *out, uint64_t *saturated) {
+  const auto [scale, mantissa, range] = alignment;
   int32_t limit = (int32_t(1) << (mantissa - 1)) - 1;
   int offset = scale + mantissa - 2; // s = offset - cell
   if (maxCell(cells, n) <= offset) {
@@ -100,12 +101,13 @@ static void alignRow(const In *mant, const int8_t *cells, size_t n, int scale,
                                cells[t], scale, mantissa, range, *saturated));
 }
 
-static inline void alignGroup(const int8_t *mant, ptrdiff_t mantPitch,
-                              size_t rows, const int8_t *cells, size_t n,
-                              int scale, int mantissa, int range, int16_t *out,
-                              ptrdiff_t outPitch, uint64_t *saturated) {
-  for (size_t i = 0; i < rows; ++i, mant += mantPitch, out += outPitch)
-    alignRow(mant, cells, n, scale, mantissa, range, out, saturated);
+static inline void alignGroup(PitchedRows<const int8_t> mant, size_t rows,
+                              const int8_t *cells, size_t n,
+                              Alignment alignment, PitchedRows<int16_t> out,
+                              uint64_t *saturated) {
+  for (size_t i = 0; i < rows;
+       ++i, mant.first += mant.pitch, out.first += out.pitch)
+    alignRow(mant.first, cells, n, alignment, out.first, saturated);
 }
 
 template <typename T>
@@ -234,19 +236,10 @@ static RowCounts encodeRow(const float *row, size_t n, int32_t limit,
   return {saturated, underflow};
 }
 
-/// Reference order, column by column: non-finite values and denormal maxima.
 template <typename Out>
-static void encodeSlow(const float *const *rows, size_t count, size_t base,
-                       size_t n, int mantissa, Out *const *mant, int8_t *cells,
-                       EncodeStats *stats) {
-  scalarEncode(rows, count, base, n, mantissa, sizeof(Out),
-               reinterpret_cast<void *const *>(mant), cells, stats);
-}
-
-template <typename Out>
-static void encodeRows(const float *const *rows, size_t count, size_t n,
-                       int mantissa, Out *const *mant, int8_t *cells,
-                       EncodeStats *stats) {
+static void encodeRows(const float *const *rows, size_t n,
+                       BlockColumns<Out> to) {
+  const auto [count, mantissa, mant, cells, stats] = to;
   int32_t limit = (int32_t(1) << (mantissa - 1)) - 1;
   alignas(64) uint32_t maxima[kChunk];
   alignas(64) float first[kChunk], second[kChunk];
@@ -256,7 +249,8 @@ static void encodeRows(const float *const *rows, size_t count, size_t n,
     if (columnMaxima(rows, count, base, width, maxima) >= 0x7f800000u ||
         columnCells(maxima, width, mantissa, cells + base, first, second,
                     &topCell)) {
-      encodeSlow(rows, count, base, width, mantissa, mant, cells, stats);
+      // Reference order: non-finite values and denormal maxima.
+      scalarEncode(rows, base, width, to);
       continue;
     }
     for (size_t i = 0; i < count; ++i) {

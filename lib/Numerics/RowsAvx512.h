@@ -265,10 +265,9 @@ ASHLAR_INLINE void storeLanes(Out *to, __mmask16 mask, __m512i values) {
 
 /// Columns t to t + 15 of all rows; false if the reference has to decide.
 template <typename Out>
-static inline bool encodeColumns(const float *const *rows, size_t count,
-                                 size_t t, __mmask16 mask, int mantissa,
-                                 Out *const *mant, int8_t *cells,
-                                 EncodeStats *stats) {
+static inline bool encodeColumns(const float *const *rows, size_t t,
+                                 __mmask16 mask, BlockColumns<Out> to) {
+  const auto [count, mantissa, mant, cells, stats] = to;
   const __m512i top = lanesMaxima(rows, count, t, mask);
   const __m512i bias = _mm512_set1_epi32(127);
   __m512i x = _mm512_sub_epi32(_mm512_srli_epi32(top, 23), bias);
@@ -314,14 +313,12 @@ static inline bool encodeColumns(const float *const *rows, size_t count,
 }
 
 template <typename Out>
-static void encodeRowsLanes(const float *const *rows, size_t count, size_t n,
-                            int mantissa, Out *const *mant, int8_t *cells,
-                            EncodeStats *stats) {
+static void encodeRowsLanes(const float *const *rows, size_t n,
+                            BlockColumns<Out> to) {
   for (size_t t = 0; t < n; t += 16) {
     const size_t width = least(size_t(16), n - t);
-    if (!encodeColumns(rows, count, t, lanes16(width), mantissa, mant, cells,
-                       stats))
-      encodeSlow(rows, count, t, width, mantissa, mant, cells, stats);
+    if (!encodeColumns(rows, t, lanes16(width), to))
+      scalarEncode(rows, t, width, to);
   }
 }
 

@@ -76,15 +76,6 @@ void patches(const T *base, int64_t channels, const Window &w, int64_t begin,
         }
 }
 
-void product(int64_t m, int64_t n, int64_t k, const double *a, int64_t lda,
-             const double *b, int64_t ldb, double *c, int64_t ldc) {
-  gemm(m, n, k, a, lda, b, ldb, c, ldc);
-}
-void product(int64_t m, int64_t n, int64_t k, const int64_t *a, int64_t lda,
-             const int64_t *b, int64_t ldb, int64_t *c, int64_t ldc) {
-  gemmInt(m, n, k, a, lda, b, ldb, c, ldc);
-}
-
 // The extents of a convolution other than those of its window.
 struct Channels {
   int64_t batch, inputs, outputs, groups;
@@ -108,9 +99,9 @@ void convolve(const std::vector<T> &x, const std::vector<T> &weight,
                 inPerGroup, w, p, end, matrix.data(), bandSize);
         T *result = out.data() +
                     (n * channels.outputs + g * outPerGroup) * w.outSize() + p;
-        product(outPerGroup, end - p, depth,
-                weight.data() + g * outPerGroup * depth, depth, matrix.data(),
-                bandSize, result, w.outSize());
+        gemm({outPerGroup, end - p, depth},
+             {weight.data() + g * outPerGroup * depth, depth},
+             {matrix.data(), bandSize}, MatrixRows<T>{result, w.outSize()});
         if (!bias)
           continue;
         for (int64_t o = 0; o < outPerGroup; ++o)
@@ -191,8 +182,9 @@ void multiply(const std::vector<T> &a, const std::vector<T> &b,
         bScale *= extent;
       }
     }
-    product(m, n, k, a.data() + aIndex * m * k, k, b.data() + bIndex * k * n, n,
-            out.data() + index * m * n, n);
+    gemm({m, n, k}, {a.data() + aIndex * m * k, k},
+         {b.data() + bIndex * k * n, n},
+         MatrixRows<T>{out.data() + index * m * n, n});
   }
 }
 

@@ -36,39 +36,40 @@ void tileProduct(int64_t k, const double *const *rows, const double *panel,
 
 } // namespace
 
-void ashlar::reference::gemm(int64_t m, int64_t n, int64_t k, const double *a,
-                             int64_t lda, const double *b, int64_t ldb,
-                             double *c, int64_t ldc) {
+void ashlar::reference::gemm(const GemmShape &shape, MatrixRows<const double> a,
+                             MatrixRows<const double> b, MatrixRows<double> c) {
+  const auto [m, n, k] = shape;
   std::vector<double> panel(k * columnBlock);
   double tile[rowBlock * columnBlock];
   for (int64_t n0 = 0; n0 < n; n0 += columnBlock) {
     int64_t columns = std::min(columnBlock, n - n0);
     for (int64_t i = 0; i < k; ++i)
       for (int64_t j = 0; j < columns; ++j)
-        panel[i * columnBlock + j] = b[i * ldb + n0 + j];
+        panel[i * columnBlock + j] = b.row(i)[n0 + j];
     for (int64_t m0 = 0; m0 < m; m0 += rowBlock) {
       int64_t count = std::min(rowBlock, m - m0);
       const double *rows[rowBlock];
       for (int64_t r = 0; r < rowBlock; ++r)
-        rows[r] = a + (m0 + std::min(r, count - 1)) * lda;
+        rows[r] = a.row(m0 + std::min(r, count - 1));
       tileProduct(k, rows, panel.data(), tile);
       for (int64_t r = 0; r < count; ++r)
         for (int64_t j = 0; j < columns; ++j)
-          c[(m0 + r) * ldc + n0 + j] = tile[r * columnBlock + j];
+          c.row(m0 + r)[n0 + j] = tile[r * columnBlock + j];
     }
   }
 }
 
-void ashlar::reference::gemmInt(int64_t m, int64_t n, int64_t k,
-                                const int64_t *a, int64_t lda, const int64_t *b,
-                                int64_t ldb, int64_t *c, int64_t ldc) {
-  for (int64_t i = 0; i < m; ++i)
-    for (int64_t j = 0; j < n; ++j) {
+void ashlar::reference::gemm(const GemmShape &shape,
+                             MatrixRows<const int64_t> a,
+                             MatrixRows<const int64_t> b,
+                             MatrixRows<int64_t> c) {
+  for (int64_t i = 0; i < shape.m; ++i)
+    for (int64_t j = 0; j < shape.n; ++j) {
       // Unsigned: wrapping is the defined behaviour of integer tensors.
       uint64_t sum = 0;
-      for (int64_t t = 0; t < k; ++t)
-        sum += static_cast<uint64_t>(a[i * lda + t]) *
-               static_cast<uint64_t>(b[t * ldb + j]);
-      c[i * ldc + j] = static_cast<int64_t>(sum);
+      for (int64_t t = 0; t < shape.k; ++t)
+        sum += static_cast<uint64_t>(a.row(i)[t]) *
+               static_cast<uint64_t>(b.row(t)[j]);
+      c.row(i)[j] = static_cast<int64_t>(sum);
     }
 }

@@ -12,14 +12,27 @@
 
 namespace ashlar::reference {
 
-/// c[m][n] = sum_k a[m][k] * b[k][n]; `lda`, `ldb`, `ldc` are row strides in
-/// elements. Previous contents of `c` are overwritten.
-void gemm(int64_t m, int64_t n, int64_t k, const double *a, int64_t lda,
-          const double *b, int64_t ldb, double *c, int64_t ldc);
+/// Extents of c[m][n] = sum over k of a[m][k] * b[k][n].
+struct GemmShape {
+  int64_t m = 0, n = 0, k = 0;
+};
+
+/// A row-major matrix whose rows are `stride` elements apart.
+template <typename T>
+struct MatrixRows {
+  T *data = nullptr;
+  int64_t stride = 0;
+
+  T *row(int64_t index) const { return data + index * stride; }
+};
+
+/// The product; previous contents of `c` are overwritten.
+void gemm(const GemmShape &shape, MatrixRows<const double> a,
+          MatrixRows<const double> b, MatrixRows<double> c);
 
 /// The same in int64, modulo 2^64.
-void gemmInt(int64_t m, int64_t n, int64_t k, const int64_t *a, int64_t lda,
-             const int64_t *b, int64_t ldb, int64_t *c, int64_t ldc);
+void gemm(const GemmShape &shape, MatrixRows<const int64_t> a,
+          MatrixRows<const int64_t> b, MatrixRows<int64_t> c);
 
 } // namespace ashlar::reference
 

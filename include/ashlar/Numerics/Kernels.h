@@ -95,6 +95,33 @@ struct MovingRange {
   size_t first = 0, steps = 0;
 };
 
+/// What mantissas of `mantissa` bits are aligned to: a scale exponent, kept
+/// exactly over `range` octaves (docs/Numerics.md 3).
+struct Alignment {
+  int scale = 0, mantissa = 8, range = 0;
+};
+
+/// Rows of a matrix, `pitch` elements apart.
+template <typename T>
+struct PitchedRows {
+  T *first = nullptr;
+  ptrdiff_t pitch = 0;
+
+  PitchedRows from(size_t column) const { return {first + column, pitch}; }
+};
+
+/// Where blocks of `count` elements are encoded to, side by side: element i of
+/// block t goes to mant[i][t], its cell to cells[t]; what happened merges into
+/// *stats.
+template <typename T>
+struct BlockColumns {
+  size_t count = 0;
+  int mantissa = 8;
+  T *const *mant = nullptr;
+  int8_t *cells = nullptr;
+  EncodeStats *stats = nullptr;
+};
+
 /// Stored one-byte mantissas as rows that share their exponent cells. Row i is
 /// mant + i * pitch. Step t is read only if bit t % 32 of valid[t / 32] is set.
 struct StoredRows {
@@ -102,7 +129,7 @@ struct StoredRows {
   ptrdiff_t pitch = 0;
   const int8_t *cells = nullptr;
   const uint32_t *valid = nullptr;
-  int scale = 0, mantissa = 8, range = 0;
+  Alignment alignment;
 
   bool isValid(size_t t) const { return valid[t / 32] >> (t % 32) & 1; }
 };
@@ -116,7 +143,7 @@ struct StoredMatrix {
   const int8_t *cells = nullptr;
   ptrdiff_t cellPitch = 0;
   size_t firstRows = 0, groupRows = 0;
-  int scale = 0, mantissa = 8, range = 0;
+  Alignment alignment;
 };
 
 /// Epilogue of one accumulator row (docs/Numerics.md 6), in this order:
@@ -214,28 +241,22 @@ inline constexpr size_t kWindowSlack = 64;
 struct KernelTable {
   llvm::StringRef name;
 
-  /// out[t] = align(fetch(mant[t]), cells[t], scale, W, D); adds to *saturated.
+  /// out[t] = align(fetch(mant[t]), cells[t], alignment); adds to *saturated.
   /// The 16-bit outputs require W - 1 + D <= 15.
   void (*align8To16)(const int8_t *mant, const int8_t *cells, size_t n,
-                     int scale, int mantissa, int range, int16_t *out,
-                     uint64_t *saturated);
+                     Alignment alignment, int16_t *out, uint64_t *saturated);
   void (*align8To32)(const int8_t *mant, const int8_t *cells, size_t n,
-                     int scale, int mantissa, int range, int32_t *out,
-                     uint64_t *saturated);
+                     Alignment alignment, int32_t *out, uint64_t *saturated);
   void (*align16To16)(const int16_t *mant, const int8_t *cells, size_t n,
-                      int scale, int mantissa, int range, int16_t *out,
-                      uint64_t *saturated);
+                      Alignment alignment, int16_t *out, uint64_t *saturated);
   void (*align16To32)(const int16_t *mant, const int8_t *cells, size_t n,
-                      int scale, int mantissa, int range, int32_t *out,
-                      uint64_t *saturated);
+                      Alignment alignment, int32_t *out, uint64_t *saturated);
 
   /// align8To16 of `rows` rows that share their cells, which is what a block
-  /// does to its channels. Row i is mant + i * mantPitch and goes to
-  /// out + i * outPitch (pitches in elements).
-  void (*alignGroup8To16)(const int8_t *mant, ptrdiff_t mantPitch, size_t rows,
-                          const int8_t *cells, size_t n, int scale,
-                          int mantissa, int range, int16_t *out,
-                          ptrdiff_t outPitch, uint64_t *saturated);
+  /// does to its channels.
+  void (*alignGroup8To16)(PitchedRows<const int8_t> mant, size_t rows,
+                          const int8_t *cells, size_t n, Alignment alignment,
+                          PitchedRows<int16_t> out, uint64_t *saturated);
 
   /// out[t] = the element at src + t * stride bytes.
   void (*gather8)(const void *src, ptrdiff_t stride, size_t n, void *out);
@@ -289,11 +310,11 @@ struct KernelTable {
   /// like drainSums, in tables that have nothing faster than it.
   bool (*planSums)(const PackedProduct *products, size_t count, size_t first,
                    size_t steps, PlannedSums &out);
-  /// drain8 of count <= kDrainRows columns of a planned sum, from `column` on,
-  /// a multiple of 8, whose rows have one function. Writes no sum to memory.
+  /// drain8 of to.count <= kDrainRows columns of a planned sum, from `column`
+  /// on, a multiple of 8, whose rows have one function. Writes no sum to
+  /// memory.
   void (*drainSums)(const PlannedSums &sums, size_t column,
-                    const EpilogueRow *rows, size_t count, int mantissa,
-                    int8_t *const *mant, int8_t *cells, EncodeStats *stats);
+                    const EpilogueRow *rows, BlockColumns<int8_t> to);
 
   /// out[t] = accToFloat(acc[t], exponent).
   void (*accToFloatRow)(const int64_t *acc, size_t n, int exponent, float *out);
@@ -304,12 +325,11 @@ struct KernelTable {
   /// The same with parameters that go by step.
   void (*epilogueSteps)(const int64_t *acc, size_t n,
                         const EpilogueSteps &params, float *out);
-  /// encode8 of the epilogues of count <= kDrainRows rows: row i is made of
+  /// encode8 of the epilogues of to.count <= kDrainRows rows: row i is made of
   /// acc[i] with rows[i]. What stays in the registers and the first cache level
   /// needs no buffer for the floats.
-  void (*drain8)(const int64_t *const *acc, const EpilogueRow *rows,
-                 size_t count, size_t n, int mantissa, int8_t *const *mant,
-                 int8_t *cells, EncodeStats *stats);
+  void (*drain8)(const int64_t *const *acc, const EpilogueRow *rows, size_t n,
+                 BlockColumns<int8_t> to);
 
   /// out[t] = decode(fetch(mant[t]), cells[t], W).
   void (*decode8)(const int8_t *mant, const int8_t *cells, size_t n,
@@ -317,14 +337,10 @@ struct KernelTable {
   void (*decode16)(const int16_t *mant, const int8_t *cells, size_t n,
                    int mantissa, float *out);
 
-  /// Encodes n blocks side by side: block t is rows[0..count-1][t]. Writes
-  /// mant[i][t] and cells[t], merges into *stats.
-  void (*encode8)(const float *const *rows, size_t count, size_t n,
-                  int mantissa, int8_t *const *mant, int8_t *cells,
-                  EncodeStats *stats);
-  void (*encode16)(const float *const *rows, size_t count, size_t n,
-                   int mantissa, int16_t *const *mant, int8_t *cells,
-                   EncodeStats *stats);
+  /// Encodes n blocks side by side: block t is rows[0..to.count-1][t].
+  void (*encode8)(const float *const *rows, size_t n, BlockColumns<int8_t> to);
+  void (*encode16)(const float *const *rows, size_t n,
+                   BlockColumns<int16_t> to);
 
   /// Encodes n values that lie one after another as blocks of `block` > 0, the
   /// last one of what is left. Writes n mantissas and a cell for each block,
@@ -364,8 +380,6 @@ struct KernelTable {
                          RoundingErrors *errors);
 };
 
-/// The reference table.
-const KernelTable &scalarKernels();
 /// Fastest table that this CPU runs; chosen once.
 const KernelTable &bestKernels();
 /// Every table that this CPU can run, scalar first.

@@ -262,8 +262,9 @@ void EncodedWeights::encodeColumns(const float *values, int64_t begin,
     const int64_t count = std::min(blockLength, channels - first);
     for (int64_t i = 0; i < count; ++i)
       rows[i] = values + (first + i) * outputs + begin;
-    kernels.encode16(rows.data(), count, width, mantissaBits, to.data(),
-                     own.data(), &stats);
+    kernels.encode16(rows.data(), width,
+                     {static_cast<size_t>(count), mantissaBits, to.data(),
+                      own.data(), &stats});
     for (int64_t o = 0; o < width; ++o) {
       cells[(begin + o) * blocks + b] = own[o];
       int16_t *mantissa = mantissas.data() + (begin + o) * channels + first;

@@ -80,9 +80,9 @@ bool Drain::drainSums(const MatmulBatch::Target &products, size_t part,
     const numerics::EpilogueRow *rows = blockRows(lane, count, k0, k1);
     const BlockRows<int8_t> to =
         startBlock<int8_t>(engine, result, lane, count, k0, k1);
-    engine.kernels->drainSums(sums, group.column + lane - base, rows, count,
-                              static_cast<int>(op.dstMantissa), to.mantissas,
-                              to.cells, &stats);
+    engine.kernels->drainSums(sums, group.column + lane - base, rows,
+                              {count, static_cast<int>(op.dstMantissa),
+                               to.mantissas, to.cells, &stats});
     finishBlock(engine, result, lane, count, k0, k1, to);
   }
   return true;

@@ -193,8 +193,9 @@ void Drain::encodeBlock(uint64_t first, uint64_t count, uint64_t k0,
   const numerics::EpilogueRow *rows = blockRows(first, count, k0, k1);
   const BlockRows<int8_t> to =
       startBlock<int8_t>(engine, result, first, count, k0, k1);
-  engine.kernels->drain8(sums, rows, count, n, static_cast<int>(op.dstMantissa),
-                         to.mantissas, to.cells, &stats);
+  engine.kernels->drain8(sums, rows, n,
+                         {count, static_cast<int>(op.dstMantissa), to.mantissas,
+                          to.cells, &stats});
   finishBlock(engine, result, first, count, k0, k1, to);
 }
 

@@ -91,9 +91,7 @@ public:
         rows.cells = reinterpret_cast<const int8_t *>(cells);
       }
       rows.valid = valid;
-      rows.scale = fetch.scale;
-      rows.mantissa = fetch.mantissa;
-      rows.range = fetch.range;
+      rows.alignment = fetch.alignment;
       engine.kernels->packStored(rows, {row + i, count, begin, n}, packed,
                                  &saturated);
     }
@@ -115,7 +113,7 @@ public:
   /// Whether they may become blocks, if the cells of each 16 rows agree.
   bool packsBlocks() const {
     return engine.kernels->startBlocks && packsStored() &&
-           fetch.range <= numerics::kBlockRange;
+           fetch.alignment.range <= numerics::kBlockRange;
   }
 
   /// Rows x pitch aligned integers; steps without memory are zero.
@@ -170,10 +168,13 @@ private:
     for (uint64_t i = 0, count; i < op.rows; i += count) {
       const uint64_t p = op.part + i;
       count = groupRows(engine.memory, p, op.rows - i);
-      fetchRows(*engine.kernels, fetch, engine.memory.sb(p, start),
-                engine.memory.pitch(), count, engine.memory.cell(p, start),
-                last - first, rows + (i * pitch + first - begin) * elementBytes,
-                pitch, saturated);
+      fetchRows(*engine.kernels, fetch,
+                {engine.memory.sb(p, start), engine.memory.pitch(), count,
+                 engine.memory.cell(p, start)},
+                last - first,
+                {rows + (i * pitch + first - begin) * elementBytes,
+                 static_cast<ptrdiff_t>(pitch)},
+                saturated);
     }
     if (begin == first && last == end)
       return;
@@ -262,9 +263,11 @@ private:
       if (!sharesCells() || alongFreeAxis())
         count = 1; // the groups of partitions divide differently into cells
       gatherGroup(p, count, raw, cells);
-      fetchRows(*engine.kernels, fetch, raw, n * bytes, count,
-                reinterpret_cast<const int8_t *>(cells), n,
-                rows + i * pitch * elementBytes, pitch, saturated);
+      fetchRows(
+          *engine.kernels, fetch,
+          {raw, n * bytes, count, reinterpret_cast<const int8_t *>(cells)}, n,
+          {rows + i * pitch * elementBytes, static_cast<ptrdiff_t>(pitch)},
+          saturated);
     }
   }
 

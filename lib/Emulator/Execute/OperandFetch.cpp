@@ -51,38 +51,39 @@ static void fetchRow(const numerics::KernelTable &kernels, const Fetch &fetch,
   if (fetch.type == ElemType::Ubfp) {
     auto *words = Scratch::ofThisThread().get<int16_t>(Scratch::Signed, n);
     for (uint64_t i = 0; i < n; ++i)
-      words[i] = numerics::fetchUnsigned(raw[i], fetch.mantissa);
+      words[i] = numerics::fetchUnsigned(raw[i], fetch.alignment.mantissa);
     wide = words;
   }
-  if (fetch.mantissa <= 8 && fetch.type == ElemType::Bfp && narrowOut)
-    kernels.align8To16(narrow, cells, n, fetch.scale, fetch.mantissa,
-                       fetch.range, static_cast<int16_t *>(out), &saturated);
-  else if (fetch.mantissa <= 8 && fetch.type == ElemType::Bfp)
-    kernels.align8To32(narrow, cells, n, fetch.scale, fetch.mantissa,
-                       fetch.range, static_cast<int32_t *>(out), &saturated);
+  if (fetch.alignment.mantissa <= 8 && fetch.type == ElemType::Bfp && narrowOut)
+    kernels.align8To16(narrow, cells, n, fetch.alignment,
+                       static_cast<int16_t *>(out), &saturated);
+  else if (fetch.alignment.mantissa <= 8 && fetch.type == ElemType::Bfp)
+    kernels.align8To32(narrow, cells, n, fetch.alignment,
+                       static_cast<int32_t *>(out), &saturated);
   else if (narrowOut)
-    kernels.align16To16(wide, cells, n, fetch.scale, fetch.mantissa,
-                        fetch.range, static_cast<int16_t *>(out), &saturated);
+    kernels.align16To16(wide, cells, n, fetch.alignment,
+                        static_cast<int16_t *>(out), &saturated);
   else
-    kernels.align16To32(wide, cells, n, fetch.scale, fetch.mantissa,
-                        fetch.range, static_cast<int32_t *>(out), &saturated);
+    kernels.align16To32(wide, cells, n, fetch.alignment,
+                        static_cast<int32_t *>(out), &saturated);
 }
 
 void emulator::fetchRows(const numerics::KernelTable &kernels,
-                         const Fetch &fetch, const uint8_t *raw,
-                         uint64_t rawPitch, uint64_t rows, const int8_t *cells,
-                         uint64_t n, uint8_t *out, uint64_t outPitch,
+                         const Fetch &fetch, const RawRows &rows, uint64_t n,
+                         numerics::PitchedRows<uint8_t> out,
                          uint64_t &saturated) {
   if (fetch.mode == OperandMode::Bfp && fetch.type == ElemType::Bfp &&
-      fetch.mantissa <= 8 && fetch.width() == OperandWidth::Int16) {
-    kernels.alignGroup8To16(reinterpret_cast<const int8_t *>(raw),
-                            static_cast<ptrdiff_t>(rawPitch), rows, cells, n,
-                            fetch.scale, fetch.mantissa, fetch.range,
-                            reinterpret_cast<int16_t *>(out),
-                            static_cast<ptrdiff_t>(outPitch), &saturated);
+      fetch.alignment.mantissa <= 8 && fetch.width() == OperandWidth::Int16) {
+    kernels.alignGroup8To16({reinterpret_cast<const int8_t *>(rows.first),
+                             static_cast<ptrdiff_t>(rows.pitch)},
+                            rows.count, rows.cells, n, fetch.alignment,
+                            {reinterpret_cast<int16_t *>(out.first), out.pitch},
+                            &saturated);
     return;
   }
-  for (uint64_t i = 0; i < rows; ++i)
-    fetchRow(kernels, fetch, raw + i * rawPitch, cells, n,
-             out + i * outPitch * widthBytes(fetch.width()), saturated);
+  const uint64_t outBytes =
+      static_cast<uint64_t>(out.pitch) * widthBytes(fetch.width());
+  for (uint64_t i = 0; i < rows.count; ++i)
+    fetchRow(kernels, fetch, rows.first + i * rows.pitch, rows.cells, n,
+             out.first + i * outBytes, saturated);
 }

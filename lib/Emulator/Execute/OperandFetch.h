@@ -15,16 +15,17 @@ namespace ashlar::emulator {
 struct Fetch {
   isa::ElemType type = isa::ElemType::Bfp;
   isa::OperandMode mode = isa::OperandMode::Bfp;
-  int mantissa = 8, range = 0, scale = 0;
-  int zero = 0; ///< Mode int: subtracted from every element.
+  numerics::Alignment alignment; ///< Mode bfp.
+  int zero = 0;                  ///< Mode int: subtracted from every element.
 
   unsigned bytes() const {
-    return storedBytes(type, static_cast<unsigned>(mantissa));
+    return storedBytes(type, static_cast<unsigned>(alignment.mantissa));
   }
   numerics::OperandWidth width() const {
     if (mode == isa::OperandMode::Bfp)
-      return mantissa - 1 + range <= 15 ? numerics::OperandWidth::Int16
-                                        : numerics::OperandWidth::Int32;
+      return alignment.mantissa - 1 + alignment.range <= 15
+                 ? numerics::OperandWidth::Int16
+                 : numerics::OperandWidth::Int32;
     return type == isa::ElemType::I8 || type == isa::ElemType::U8 ||
                    type == isa::ElemType::Bool
                ? numerics::OperandWidth::Int16
@@ -37,12 +38,13 @@ Fetch fetchOf(const Op &op, Memory &memory) {
   Fetch fetch;
   fetch.type = op.type;
   fetch.mode = op.mode;
-  fetch.mantissa = static_cast<int>(op.mantissa);
-  fetch.range = static_cast<int>(op.range);
+  fetch.alignment.mantissa = static_cast<int>(op.mantissa);
+  fetch.alignment.range = static_cast<int>(op.range);
   if constexpr (requires { op.zero; })
     fetch.zero = static_cast<int>(op.zero);
   if (fetch.mode == isa::OperandMode::Bfp)
-    fetch.scale = numerics::scaleOrDefault(memory.xr(op.xr), fetch.mantissa);
+    fetch.alignment.scale =
+        numerics::scaleOrDefault(memory.xr(op.xr), fetch.alignment.mantissa);
   return fetch;
 }
 
@@ -51,12 +53,19 @@ inline uint64_t widthBytes(numerics::OperandWidth width) {
   return width == numerics::OperandWidth::Int16 ? 2 : 4;
 }
 
-/// Aligns rows that share their cells. Row i is raw + i * rawPitch bytes and
-/// goes to out + i * outPitch elements.
+/// Stored rows that share their cells; row i is first + i * pitch bytes.
+struct RawRows {
+  const uint8_t *first = nullptr;
+  uint64_t pitch = 0;
+  uint64_t count = 0;
+  const int8_t *cells = nullptr;
+};
+
+/// Aligns n elements of each row. Row i goes to out.first + i * out.pitch
+/// elements.
 void fetchRows(const numerics::KernelTable &kernels, const Fetch &fetch,
-               const uint8_t *raw, uint64_t rawPitch, uint64_t rows,
-               const int8_t *cells, uint64_t n, uint8_t *out, uint64_t outPitch,
-               uint64_t &saturated);
+               const RawRows &rows, uint64_t n,
+               numerics::PitchedRows<uint8_t> out, uint64_t &saturated);
 
 /// Partitions from p on, at most `rows`, that lie in one group of cells.
 inline uint64_t groupRows(const Memory &memory, uint64_t p, uint64_t rows) {

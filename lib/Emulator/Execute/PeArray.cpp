@@ -90,9 +90,7 @@ static bool packPart(const Engine &engine, const isa::PeLoad &op,
   values.pitch = values.cellPitch = static_cast<ptrdiff_t>(memory.pitch());
   values.firstRows = groupRows(memory, op.part, op.rows);
   values.groupRows = memory.partitionsPerCell();
-  values.scale = fetch.scale;
-  values.mantissa = fetch.mantissa;
-  values.range = fetch.range;
+  values.alignment = fetch.alignment;
   return engine.kernels->packStoredStationary(values, op.rows, cols, packed);
 }
 
@@ -135,9 +133,12 @@ static void loadPart(Engine &engine, const isa::PeLoad &op, const Fetch &fetch,
       gatherElements(*engine.kernels, exponents, columns, 1, 0, cols, cells);
     if (along || (op.colStride != 1 && encoded))
       exponents = cells;
-    fetchRows(*engine.kernels, fetch, row, memory.pitch(), rows,
-              reinterpret_cast<const int8_t *>(exponents), cols,
-              values + i * cols * elementBytes, cols, found.saturated);
+    fetchRows(*engine.kernels, fetch,
+              {row, memory.pitch(), rows,
+               reinterpret_cast<const int8_t *>(exponents)},
+              cols,
+              {values + i * cols * elementBytes, static_cast<ptrdiff_t>(cols)},
+              found.saturated);
   }
   if (op.terms)
     limitTerms(values, elementBytes, op.rows, cols, op.terms);

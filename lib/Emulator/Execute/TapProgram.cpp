@@ -213,8 +213,8 @@ TapForm emulator::formOf(const isa::TccRun &op) {
   Fetch fetch;
   fetch.type = op.type;
   fetch.mode = op.mode;
-  fetch.mantissa = static_cast<int>(op.mantissa);
-  fetch.range = static_cast<int>(op.range);
+  fetch.alignment.mantissa = static_cast<int>(op.mantissa);
+  fetch.alignment.range = static_cast<int>(op.range);
   return fetch.width() == numerics::OperandWidth::Int16 ? TapForm::Chunks
                                                         : TapForm::Ordered;
 }

@@ -98,8 +98,8 @@ void UnitRun::align(uint64_t channel, uint64_t count, uint8_t *out) {
     cells = reinterpret_cast<const int8_t *>(engine.memory.fmu(
         source, op.set,
         op.exponents + (op.phase + channel) / op.block * elements));
-  fetchRows(*engine.kernels, fetch, raw, pitch, count, cells, elements, out,
-            elements, saturated);
+  fetchRows(*engine.kernels, fetch, {raw, pitch, count, cells}, elements,
+            {out, static_cast<ptrdiff_t>(elements)}, saturated);
   fetched += count * elements;
 }
 

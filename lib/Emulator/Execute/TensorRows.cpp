@@ -490,13 +490,12 @@ static void encodeTyped(Engine &engine, const TensorView &view,
   const uint64_t n = k1 - k0, count = rows.size();
   const BlockRows<T> to =
       startBlock<T>(engine, view, firstChannel, count, k0, k1);
-  const auto width = static_cast<int>(view.mantissa);
+  const numerics::BlockColumns<T> columns{
+      count, static_cast<int>(view.mantissa), to.mantissas, to.cells, &stats};
   if constexpr (sizeof(T) == 1)
-    engine.kernels->encode8(rows.data(), count, n, width, to.mantissas,
-                            to.cells, &stats);
+    engine.kernels->encode8(rows.data(), n, columns);
   else
-    engine.kernels->encode16(rows.data(), count, n, width, to.mantissas,
-                             to.cells, &stats);
+    engine.kernels->encode16(rows.data(), n, columns);
   finishBlock(engine, view, firstChannel, count, k0, k1, to);
 }
 
@@ -512,9 +511,9 @@ static void encodeUnsigned(Engine &engine, const TensorView &view,
   auto *cells = scratch.get<int8_t>(Scratch::Cells, n);
   for (uint64_t i = 0; i < count; ++i)
     mantissas[i] = words + i * n;
-  engine.kernels->encode16(rows.data(), count, n,
-                           static_cast<int>(view.mantissa), mantissas, cells,
-                           &stats);
+  engine.kernels->encode16(
+      rows.data(), n,
+      {count, static_cast<int>(view.mantissa), mantissas, cells, &stats});
   storeBlock(engine, view, firstChannel, count, k0, k1, words, cells);
 }
 

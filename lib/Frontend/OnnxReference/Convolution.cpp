@@ -216,9 +216,12 @@ Tensor onnxref::convolve(Call &call, const Tensor &x, const Tensor &w) {
                    patches.data() + k * bandSize);
         }
         reference::gemm(
-            rows, end - begin, depth, w.floats.data() + g * rows * depth, depth,
-            patches.data(), bandSize,
-            y.floats.data() + (n * results + g * rows) * size + begin, size);
+            {rows, end - begin, depth},
+            {w.floats.data() + g * rows * depth, depth},
+            {patches.data(), bandSize},
+            reference::MatrixRows<double>{
+                y.floats.data() + (n * results + g * rows) * size + begin,
+                size});
       }
   return y;
 }

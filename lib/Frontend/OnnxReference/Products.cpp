@@ -247,14 +247,17 @@ Tensor onnxref::multiplyMatrices(Call &call, const Tensor &a, const Tensor &b) {
       fromA += at[d] * stepA[d];
       fromB += at[d] * stepB[d];
     }
+    const reference::GemmShape extents{m, n, k};
     if (a.isFloat())
-      reference::gemm(m, n, k, a.floats.data() + fromA * m * k, k,
-                      b.floats.data() + fromB * k * n, n,
-                      y.floats.data() + i * m * n, n);
+      reference::gemm(
+          extents, {a.floats.data() + fromA * m * k, k},
+          {b.floats.data() + fromB * k * n, n},
+          reference::MatrixRows<double>{y.floats.data() + i * m * n, n});
     else
-      reference::gemmInt(m, n, k, a.ints.data() + fromA * m * k, k,
-                         b.ints.data() + fromB * k * n, n,
-                         y.ints.data() + i * m * n, n);
+      reference::gemm(
+          extents, {a.ints.data() + fromA * m * k, k},
+          {b.ints.data() + fromB * k * n, n},
+          reference::MatrixRows<int64_t>{y.ints.data() + i * m * n, n});
   });
   return y;
 }

@@ -194,8 +194,8 @@ static inline void packStoredBlocks(const StoredRows &rows,
     ++*saturated;
     return;
   }
-  const AlignConstants k = constantsOf(rows.scale, rows.mantissa, rows.range);
-  const ByteLanes lanes(rows.mantissa);
+  const AlignConstants k = constantsOf(rows.alignment);
+  const ByteLanes lanes(rows.alignment.mantissa);
   const MovingBlocks to(out);
   for (size_t t = 0; t < range.steps; t += 64) {
     __mmask64 mask = rows.valid[t / 32];
@@ -238,8 +238,8 @@ public:
                     size_t block, size_t column, size_t cols)
       : values(values), layout(layout), block(block), column(column),
         groups(least(kGroups, layout.groups - column / kGroup)),
-        mask(lanes64(cols - column)), lanes(values.mantissa),
-        constants(constantsOf(values.scale, values.mantissa, values.range)) {}
+        mask(lanes64(cols - column)), lanes(values.alignment.mantissa),
+        constants(constantsOf(values.alignment)) {}
 
   /// False if rows of a block have different shifts.
   bool pack(size_t rows) {
@@ -365,7 +365,7 @@ static bool packStoredSet(const StoredMatrix &values, size_t rows, size_t cols,
   // Four rows of a lane have the same cells.
   if ((values.firstRows < rows &&
        (values.firstRows % 4 || values.groupRows % 4)) ||
-      values.range > kBlockRange)
+      values.alignment.range > kBlockRange)
     return packStoredMatrix<StationaryLanes512>(values, rows, cols, out);
   if (anyCellAbove<StationaryLanes512>(values, rows, cols))
     return false;

@@ -21,7 +21,7 @@ public:
 
   StationaryLanes256(const StoredMatrix &values, size_t columns)
       : count(least(columns, kColumns)),
-        constants(constantsOf(values.scale, values.mantissa, values.range)) {}
+        constants(constantsOf(values.alignment)) {}
 
   static Vec zero() { return _mm256_setzero_si256(); }
   static bool anyAbove(const int8_t *cells, size_t n, int offset) {

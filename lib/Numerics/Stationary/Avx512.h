@@ -22,8 +22,8 @@ public:
   static constexpr size_t kColumns = 32, kGroup = Simd512::kColumns;
 
   StationaryLanes512(const StoredMatrix &values, size_t count)
-      : narrow(values.mantissa != 8), mask(lanes32(count)),
-        constants(constantsOf(values.scale, values.mantissa, values.range)) {}
+      : narrow(values.alignment.mantissa != 8), mask(lanes32(count)),
+        constants(constantsOf(values.alignment)) {}
 
   static Vec zero() { return _mm512_setzero_si512(); }
   static bool anyAbove(const int8_t *cells, size_t n, int offset) {

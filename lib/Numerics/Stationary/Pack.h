@@ -96,7 +96,7 @@ static void packStoredColumns(const StoredMatrix &values,
 /// Whether elements may saturate.
 template <typename Lanes>
 static bool anyCellAbove(const StoredMatrix &values, size_t rows, size_t cols) {
-  const int offset = values.scale + values.mantissa - 2;
+  const int offset = values.alignment.scale + values.alignment.mantissa - 2;
   const int8_t *cells = values.cells;
   for (size_t row = 0; row < rows; cells += values.cellPitch) {
     if (Lanes::anyAbove(cells, cols, offset))

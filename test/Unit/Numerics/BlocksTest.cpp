@@ -95,9 +95,7 @@ PackedStationary Blocks::packSet(const Stored &values) {
                                pitch,
                                std::min(values.rows, kCellRows),
                                kCellRows,
-                               kScale,
-                               values.mantissa,
-                               kBlockRange};
+                               {kScale, values.mantissa, kBlockRange}};
   if (!tested().packStoredStationary ||
       !tested().packStoredStationary(stored, values.rows, values.cols, packed))
     tested().packStationary(
@@ -117,9 +115,7 @@ PackedMoving Blocks::packOperand(const Stored &values, bool inBlocks) {
                                values.cells.data() +
                                    row / kCellRows * values.cols,
                                values.valid.data(),
-                               kScale,
-                               values.mantissa,
-                               kBlockRange};
+                               {kScale, values.mantissa, kBlockRange}};
       tested().packStored(
           rows, {row, std::min(kCellRows, values.rows - row), 0, values.cols},
           packed, &saturated);
@@ -207,10 +203,10 @@ void Blocks::checkDrain(const PlannedSums &planned,
       from.push_back(&sums[(column + i) * steps]);
     }
     EncodeStats statsA, statsB;
-    tested().drainSums(planned, column, rows.data(), count, 8, toA.data(),
-                       cellsA.data(), &statsA);
-    reference.drain8(from.data(), rows.data(), count, steps, 8, toB.data(),
-                     cellsB.data(), &statsB);
+    tested().drainSums(planned, column, rows.data(),
+                       {count, 8, toA.data(), cellsA.data(), &statsA});
+    reference.drain8(from.data(), rows.data(), steps,
+                     {count, 8, toB.data(), cellsB.data(), &statsB});
     ASSERT_EQ(a, b) << "column " << column;
     ASSERT_EQ(cellsA, cellsB);
     sameStats(statsA, statsB);

@@ -170,7 +170,7 @@ TEST(ChannelFactor, hasTheSameSumsWithEveryKernel) {
                                   range};
         for (float factor : {1.0f, 1.25f, 1.9375f}) {
           RoundingErrors wanted;
-          scalarKernels().roundingErrors(blocks, factor, &wanted);
+          kernelsByName("scalar")->roundingErrors(blocks, factor, &wanted);
           for (const KernelTable *table : availableKernels()) {
             RoundingErrors errors;
             table->roundingErrors(blocks, factor, &errors);

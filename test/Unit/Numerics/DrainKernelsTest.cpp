@@ -114,10 +114,10 @@ TEST_P(DrainKernels, drain8) {
         std::vector<int8_t> cellsA(n), cellsB(n);
         EncodeStats statsA, statsB;
         const int width = 3 + repeat % 6;
-        tested().drain8(sums.data(), rows.data(), count, n, width, rowsA.data(),
-                        cellsA.data(), &statsA);
-        reference.drain8(sums.data(), rows.data(), count, n, width,
-                         rowsB.data(), cellsB.data(), &statsB);
+        tested().drain8(sums.data(), rows.data(), n,
+                        {count, width, rowsA.data(), cellsA.data(), &statsA});
+        reference.drain8(sums.data(), rows.data(), n,
+                         {count, width, rowsB.data(), cellsB.data(), &statsB});
         ASSERT_EQ(a, b) << "W " << width << " n " << n << " repeat " << repeat;
         ASSERT_EQ(cellsA, cellsB);
         sameStats(statsA, statsB);
@@ -177,10 +177,10 @@ void DrainKernels::checkEncode(Kernel kernel, int leastW, int mostW) {
         }
         std::vector<int8_t> cellsA(n), cellsB(n);
         EncodeStats statsA, statsB;
-        (tested().*kernel)(rows.data(), count, n, w, rowsA.data(),
-                           cellsA.data(), &statsA);
-        (reference.*kernel)(rows.data(), count, n, w, rowsB.data(),
-                            cellsB.data(), &statsB);
+        (tested().*kernel)(rows.data(), n,
+                           {count, w, rowsA.data(), cellsA.data(), &statsA});
+        (reference.*kernel)(rows.data(), n,
+                            {count, w, rowsB.data(), cellsB.data(), &statsB});
         ASSERT_EQ(a, b) << "W " << w << " n " << n << " kind " << kind;
         ASSERT_EQ(cellsA, cellsB);
         sameStats(statsA, statsB);

@@ -82,10 +82,10 @@ void DrainSums::check(const SumShape &shape, Function function) {
       from.push_back(&sums[(column + i) * width + first]);
     }
     EncodeStats statsA, statsB;
-    tested().drainSums(planned, column, &rows[column], count, 8, rowsA.data(),
-                       cellsA.data(), &statsA);
-    reference.drain8(from.data(), &rows[column], count, steps, 8, rowsB.data(),
-                     cellsB.data(), &statsB);
+    tested().drainSums(planned, column, &rows[column],
+                       {count, 8, rowsA.data(), cellsA.data(), &statsA});
+    reference.drain8(from.data(), &rows[column], steps,
+                     {count, 8, rowsB.data(), cellsB.data(), &statsB});
     ASSERT_EQ(a, b) << "column " << column << " of " << cols << ", " << steps
                     << " steps";
     ASSERT_EQ(cellsA, cellsB);

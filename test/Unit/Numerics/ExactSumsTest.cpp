@@ -16,7 +16,7 @@ namespace {
 
 struct ExactSums : testing::TestWithParam<const KernelTable *> {
   const KernelTable &tested() const { return *GetParam(); }
-  const KernelTable &reference = scalarKernels();
+  const KernelTable &reference = *kernelsByName("scalar");
   std::mt19937_64 random{4321};
 
   int between(int low, int high) {

@@ -20,7 +20,7 @@ inline constexpr size_t kLengths[] = {0,  1,  2,  3,  7,   15,  16,
 
 struct KernelPair : testing::TestWithParam<const KernelTable *> {
   const KernelTable &tested() const { return *GetParam(); }
-  const KernelTable &reference = scalarKernels();
+  const KernelTable &reference = *kernelsByName("scalar");
   std::mt19937_64 random{1234};
 
   int between(int low, int high) {

@@ -83,8 +83,8 @@ void align8(benchmark::State &state, const KernelTable *table) {
   std::vector<int16_t> out(kColumns);
   uint64_t saturated = 0;
   for (auto _ : state)
-    table->align8To16(mant.data(), cells.data(), kColumns, 0, 8, 7, out.data(),
-                      &saturated);
+    table->align8To16(mant.data(), cells.data(), kColumns, {0, 8, 7},
+                      out.data(), &saturated);
   state.SetItemsProcessed(state.iterations() * kColumns);
 }
 
@@ -112,7 +112,7 @@ void encode8(benchmark::State &state, const KernelTable *table) {
   }
   EncodeStats stats;
   for (auto _ : state)
-    table->encode8(rows, 16, kColumns, 8, mant, cells.data(), &stats);
+    table->encode8(rows, kColumns, {16, 8, mant, cells.data(), &stats});
   state.SetItemsProcessed(state.iterations() * 16 * kColumns);
 }
 

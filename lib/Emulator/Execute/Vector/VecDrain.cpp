@@ -78,12 +78,12 @@ void PooledDrain::roundBlocks() {
         rows[i] = rowOf(first + i);
         mantissas[i] = words.data() + i * n;
       }
+      const numerics::BlockColumns<T> columns{count, width, mantissas.data(),
+                                              cells.data(), &stats};
       if constexpr (sizeof(T) == 1)
-        engine.kernels->encode8(rows.data(), count, n, width, mantissas.data(),
-                                cells.data(), &stats);
+        engine.kernels->encode8(rows.data(), n, columns);
       else
-        engine.kernels->encode16(rows.data(), count, n, width, mantissas.data(),
-                                 cells.data(), &stats);
+        engine.kernels->encode16(rows.data(), n, columns);
       for (uint64_t i = 0; i < count; ++i)
         decodeElements(engine, ElemType::Bfp, op.srcMantissa,
                        reinterpret_cast<const uint8_t *>(mantissas[i]),
