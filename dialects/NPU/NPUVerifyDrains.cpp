@@ -12,10 +12,6 @@ using namespace mlir;
 
 namespace ashlar::npu {
 
-static ArrayRef<int64_t> shapeOf(Value value) {
-  return cast<RankedTensorType>(value.getType()).getShape();
-}
-
 LogicalResult checkPackedRows(PeConvOp op) {
   const auto rows = static_cast<int64_t>(op.getPackedRows());
   ArrayRef<int64_t> x = shapeOf(op.getX()), result = shapeOf(op.getY());

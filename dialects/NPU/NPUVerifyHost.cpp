@@ -3,8 +3,7 @@
 // Verifiers of the work of the host; constraint labels of NPUHostOps.td.
 
 #include "dialects/BFP/BFPTypes.h"
-#include "dialects/NN/NNShapes.h"
-#include "dialects/NPU/NPUDialect.h"
+#include "dialects/NPU/NPUVerify.h"
 #include "mlir/IR/Builders.h"
 
 using namespace mlir;
@@ -12,19 +11,13 @@ using namespace mlir;
 namespace ashlar::npu {
 namespace {
 
-RankedTensorType typeOf(Value value) {
-  return cast<RankedTensorType>(value.getType());
-}
-
-ArrayRef<int64_t> shapeOf(Value value) { return typeOf(value).getShape(); }
-
 int64_t extentOf(Value value, size_t dim) {
   return dim < shapeOf(value).size() ? shapeOf(value)[dim] : 0;
 }
 
 LogicalResult checkPlain(Operation *op) {
   for (Value operand : op->getOperands())
-    if (isa<bfp::BlockType>(typeOf(operand).getElementType()))
+    if (isa<bfp::BlockType>(tensorTypeOf(operand).getElementType()))
       return op->emitOpError()
              << "reads an encoded operand, " << operand.getType();
   return success();
@@ -33,7 +26,7 @@ LogicalResult checkPlain(Operation *op) {
 LogicalResult checkIndices(Operation *op, nn::ShapeOr expected) {
   if (!expected)
     return op->emitOpError() << llvm::toString(expected.takeError());
-  RankedTensorType type = typeOf(op->getResult(0));
+  RankedTensorType type = tensorTypeOf(op->getResult(0));
   if (type.getElementType().isSignlessInteger(64) &&
       type.getShape() == ArrayRef<int64_t>(*expected))
     return success();
@@ -69,11 +62,11 @@ int64_t HostNmsOp::getKeep() {
 
 LogicalResult HostNmsOp::verify() { // npu_host_nms_c1
   for (Value operand : {getBoxes(), getScores(), getIou(), getLeast()})
-    if (!typeOf(operand).getElementType().isF32())
+    if (!tensorTypeOf(operand).getElementType().isF32())
       return emitOpError() << "expects boxes, scores and thresholds of f32, "
                               "found "
                            << operand.getType();
-  if (!typeOf(getMost()).getElementType().isSignlessInteger(64))
+  if (!tensorTypeOf(getMost()).getElementType().isSignlessInteger(64))
     return emitOpError() << "expects a number of boxes of i64, found "
                          << getMost().getType();
   for (Value parameter : {getMost(), getIou(), getLeast()})

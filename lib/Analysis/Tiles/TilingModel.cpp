@@ -19,21 +19,6 @@ using namespace mlir;
 
 namespace ashlar::analysis {
 
-bool drainEncodes(const StorageType &type, int64_t channels,
-                  const machine::Description &machine) {
-  int64_t block = type.format.block;
-  int64_t columns = machine.pe.columns;
-  auto partitions = static_cast<int64_t>(machine.sb.partitions);
-  return type.encoded && block > 0 && block <= columns &&
-         columns % block == 0 &&
-         (channels <= partitions || partitions % block == 0);
-}
-
-bool gathersActivations(Operation *op) {
-  auto conv = dyn_cast<npu::PeConvOp>(op);
-  return conv && conv.gathersTaps();
-}
-
 WindowRange windowInput(int64_t start, int64_t size, int64_t stride,
                         int64_t padBegin, int64_t kernel, int64_t dilation) {
   return {start * stride - padBegin,
@@ -48,8 +33,7 @@ llvm::SmallVector<int64_t, 6> axesExcept(int64_t rank, int64_t skip) {
   return axes;
 }
 
-/// Tiles begin with whole groups of neighbours of a spread axis.
-static void keepGroups(TilingModel &model, const Lanes &lanes) {
+void keepGroups(TilingModel &model, const Lanes &lanes) {
   if (lanes.spread())
     model.granularity[lanes.axis] =
         std::lcm(model.granularity[lanes.axis], lanes.count);
@@ -80,23 +64,6 @@ TilingModel baseModel(Operation *op) {
 }
 
 namespace {
-
-/// Clips [start, start + size) to [0, extent); at least one element stays.
-void clip(int64_t &start, int64_t &size, int64_t extent) {
-  int64_t end = std::min(start + size, extent);
-  start = std::clamp<int64_t>(start, 0, extent - 1);
-  size = std::max<int64_t>(end - start, 1);
-}
-
-/// Results along one axis from which on windows no longer begin in the padding,
-/// and from which on they end in it.
-llvm::SmallVector<int64_t, 2> windowEdges(int64_t input, int64_t stride,
-                                          int64_t padBegin, int64_t kernel,
-                                          int64_t dilation) {
-  const int64_t reach = input + padBegin - (kernel - 1) * dilation - 1;
-  return {llvm::divideCeilSigned(padBegin, stride),
-          llvm::divideFloorSigned(reach, stride) + 1};
-}
 
 /// Region of a numpy-broadcast operand of `shape` under a result region.
 Region broadcastRegion(const Region &out, llvm::ArrayRef<int64_t> shape) {
@@ -133,7 +100,29 @@ std::optional<Lanes> broadcastLanes(llvm::ArrayRef<int64_t> shape,
   return lanes;
 }
 
-namespace {
+WindowRange WindowAxis::range(int64_t start, int64_t size) const {
+  return windowInput(start, size, stride, pad, kernel, dilation);
+}
+
+WindowRange WindowAxis::clipped(int64_t start, int64_t size) const {
+  const WindowRange held = range(start, size);
+  const int64_t end = std::min(held.start + held.size, input);
+  const int64_t first = std::clamp<int64_t>(held.start, 0, input - 1);
+  return {first, std::max<int64_t>(end - first, 1)};
+}
+
+llvm::SmallVector<int64_t, 2> WindowAxis::edges() const {
+  const int64_t reach = input + pad - (kernel - 1) * dilation - 1;
+  return {llvm::divideCeilSigned(pad, stride),
+          llvm::divideFloorSigned(reach, stride) + 1};
+}
+
+WindowAxis WindowAxis::over(const WindowAxis &inner) const {
+  return {inner.input, stride * inner.stride, pad * inner.stride + inner.pad,
+          (kernel - 1) * dilation * inner.stride +
+              (inner.kernel - 1) * inner.dilation + 1,
+          1};
+}
 
 OperandModel broadcastOperand(Value value, int64_t resultRank,
                               int64_t resultAxis) {
@@ -146,6 +135,8 @@ OperandModel broadcastOperand(Value value, int64_t resultRank,
   };
   return operand;
 }
+
+namespace {
 
 /// An operation that cannot work across the axis that its result is stored
 /// across leaves its result in f32 scratch; it is then re-laid and converted.
@@ -161,209 +152,6 @@ void addRelayout(TilingModel &model) {
     buffers.push_back({f32Storage(), out.size, target});
     return buffers;
   };
-}
-
-OperandModel streamedOperand() {
-  OperandModel operand;
-  operand.streamed = true;
-  return operand;
-}
-
-/// Scratch for results of so many channels that the drain cannot encode: they
-/// pass through f32.
-void addDrainScratch(TilingModel &model, int64_t channels,
-                     const machine::Description &machine) {
-  if (!model.resultType.encoded ||
-      drainEncodes(model.resultType, channels, machine))
-    return;
-  int64_t axis = model.resultAxis;
-  model.scratch = [axis](const Region &out) {
-    return llvm::SmallVector<ScratchBuffer, 4>{{f32Storage(), out.size, axis}};
-  };
-}
-
-/// Activations stationary: the whole result is one tile that leaves the array
-/// with positions across partitions and is transposed, in f32 scratch or as
-/// whole blocks. The last buffer holds the activations of every tap where
-/// windows do not read the operand as it lies.
-void addTurnScratch(TilingModel &model, Operation *op) {
-  model.tileAxes.clear();
-  int64_t axis = model.resultAxis;
-  StorageType x = storageOf(op->getOperand(0));
-  int64_t channels = shapeOf(
-      op->getOperand(0))[llvm::isa<npu::PeConvOp>(op) ? 1 : x.blockAxis];
-  int64_t taps = productShape(op).taps;
-  bool gathers = gathersActivations(op);
-  bool blocks = npu::transposesBlocks(op);
-  StorageType result = model.resultType;
-  model.scratch = [=](const Region &out) {
-    int64_t outputs = out.size[axis], positions = out.elements() / outputs;
-    llvm::SmallVector<ScratchBuffer, 4> buffers{
-        {blocks ? result : f32Storage(), {positions, outputs}, 0}};
-    if (!blocks)
-      buffers.push_back({f32Storage(), out.size, axis});
-    if (gathers)
-      buffers.push_back({x, {taps, channels, positions}, 1});
-    return buffers;
-  };
-}
-
-/// One axis of the windows of a convolution, or of a pool in its drain.
-struct WindowAxis {
-  int64_t input = 1, stride = 1, pad = 0, kernel = 1, dilation = 1;
-
-  WindowRange range(int64_t start, int64_t size) const {
-    return windowInput(start, size, stride, pad, kernel, dilation);
-  }
-  /// What is read of the input; at least one element.
-  WindowRange clipped(int64_t start, int64_t size) const {
-    WindowRange held = range(start, size);
-    clip(held.start, held.size, input);
-    return held;
-  }
-  llvm::SmallVector<int64_t, 2> edges() const {
-    return windowEdges(input, stride, pad, kernel, dilation);
-  }
-  /// This axis of the map that `inner` makes, as windows over what that reads.
-  WindowAxis over(const WindowAxis &inner) const {
-    return {inner.input, stride * inner.stride, pad * inner.stride + inner.pad,
-            (kernel - 1) * dilation * inner.stride +
-                (inner.kernel - 1) * inner.dilation + 1,
-            1};
-  }
-};
-
-/// Axis `i` of the windows in the drain, over the map.
-WindowAxis mapAxis(npu::PoolingAttr pooling, int64_t i) {
-  const size_t s = i - 2;
-  return {pooling.getMap().getShape()[i], pooling.getStrides()[s],
-          pooling.getPads()[s], pooling.getKernel()[s],
-          pooling.getDilations()[s]};
-}
-
-/// A kernel that is computed: all of it for the outputs of a tile.
-OperandModel kernelOperand(llvm::ArrayRef<int64_t> shape, int64_t outputAxis) {
-  OperandModel operand;
-  operand.axis = 1;
-  operand.region = [kernel = Shape(shape), outputAxis](const Region &out) {
-    Region region = Region::whole(kernel);
-    if (outputAxis >= 0) {
-      region.start[0] = out.start[outputAxis];
-      region.size[0] = out.size[outputAxis];
-    }
-    return region;
-  };
-  return operand;
-}
-
-template <typename Op>
-TilingModel convModel(Op op, const machine::Description &machine) {
-  TilingModel model = baseModel(op);
-  int64_t rank = model.resultShape.size();
-  model.tileAxes.push_back(0);
-  for (int64_t i = 2; i < rank; ++i)
-    model.tileAxes.push_back(i);
-  Shape input(shapeOf(op.getX())), kernel(shapeOf(op.getW()));
-  llvm::SmallVector<WindowAxis, 5> axes(rank), pooled;
-  for (int64_t i = 2; i < rank; ++i)
-    axes[i] = {input[i], op.getStrides()[i - 2], op.getPads()[i - 2], kernel[i],
-               op.getDilations()[i - 2]};
-  if (npu::PoolingAttr pooling = npu::poolingOf(op)) {
-    pooled.resize(rank);
-    for (int64_t i = 2; i < rank; ++i)
-      pooled[i] = mapAxis(pooling, i);
-  }
-  OperandModel x;
-  x.axis = 1;
-  const Lanes lanes = x.lanes = readLanesOf(op);
-  keepGroups(model, lanes);
-  // Row groups address pixels from the start of a row.
-  int64_t cut = lanes.folded() && !lanes.spread() ? rank - 1 : rank;
-  x.region = [=](const Region &out) {
-    Region region = Region::whole(input);
-    region.start[0] = out.start[0];
-    region.size[0] = out.size[0];
-    for (int64_t i = 2; i < cut; ++i) {
-      WindowRange sums{out.start[i], out.size[i]};
-      if (!pooled.empty())
-        sums = pooled[i].clipped(sums.start, sums.size);
-      const WindowRange held = axes[i].clipped(sums.start, sums.size);
-      region.start[i] = held.start;
-      region.size[i] = held.size;
-    }
-    return wholeGroups(std::move(region), lanes);
-  };
-  x.edges.resize(rank);
-  for (int64_t i = 2; i < cut; ++i) {
-    x.edges[i] = axes[i].edges();
-    if (pooled.empty())
-      continue;
-    x.edges[i] = pooled[i].over(axes[i]).edges();
-    x.edges[i][1] = std::min(x.edges[i][1], pooled[i].edges()[1]);
-  }
-  model.operands.push_back(x);
-  model.operands.append(op->getNumOperands() - 1, streamedOperand());
-  if (op.getResidual()) {
-    model.operands.back() = broadcastOperand(op.getResidual(), rank, 1);
-    const Lanes added = widthLanesOf(op.getResidual());
-    model.operands.back().lanes = added;
-    model.granularity.back() = std::max(model.granularity.back(), added.count);
-  }
-  if (npu::hasStationaryActivations(op)) {
-    addTurnScratch(model, op);
-    return model;
-  }
-  addDrainScratch(model, model.resultShape[1], machine);
-  addSharedScratch(model, op, machine);
-  // Columns of rows apart do not end where channel tiles do.
-  if (llvm::isa<npu::PeConvOp>(op) && !lanes.spread())
-    addOutputCut(model, machine);
-  if (!hasStreamedWeights(op))
-    model.operands[1] = kernelOperand(kernel, model.outputAxis);
-  return model;
-}
-
-TilingModel matmulModel(npu::PeMatmulOp op,
-                        const machine::Description &machine) {
-  TilingModel model = baseModel(op);
-  int64_t rank = model.resultShape.size();
-  for (int64_t i = 0; i + 1 < rank; ++i)
-    model.tileAxes.push_back(i);
-  auto matrixOperand = [&](Value value, int64_t kAxisFromEnd, bool rows) {
-    OperandModel operand;
-    Shape shape(shapeOf(value));
-    int64_t operandRank = shape.size();
-    operand.axis = operandRank - kAxisFromEnd;
-    operand.region = [=](const Region &out) {
-      Region region = Region::whole(shape);
-      int64_t offset = rank - operandRank;
-      for (int64_t i = 0; i + 2 < operandRank; ++i)
-        if (shape[i] != 1) {
-          region.start[i] = out.start[i + offset];
-          region.size[i] = out.size[i + offset];
-        }
-      const int64_t own = operandRank - (rows ? 2 : 1);
-      const int64_t axis = rank - (rows ? 2 : 1);
-      region.start[own] = out.start[axis];
-      region.size[own] = out.size[axis];
-      return region;
-    };
-    return operand;
-  };
-  model.operands.push_back(matrixOperand(op.getX(), 1, /*rows=*/true));
-  model.operands.append(op->getNumOperands() - 1, streamedOperand());
-  if (!hasStreamedWeights(op))
-    model.operands[1] = matrixOperand(op.getW(), 2, /*rows=*/false);
-  if (op.getResidual())
-    model.operands.back() = broadcastOperand(op.getResidual(), rank, rank - 1);
-  if (npu::hasStationaryActivations(op)) {
-    addTurnScratch(model, op);
-    return model;
-  }
-  addDrainScratch(model, model.resultShape.back(), machine);
-  addSharedScratch(model, op, machine);
-  addOutputCut(model, machine);
-  return model;
 }
 
 TilingModel mapModel(npu::MapInterface op,
@@ -412,26 +200,25 @@ TilingModel poolModel(npu::VecPoolOp op, const machine::Description &machine) {
   if (!op.reducesAlong(model.workAxis))
     addChannelCut(model, machine);
   Shape input(shapeOf(op.getX())), kernel(op.getKernel());
-  Shape strides(op.getStrides()), pads(op.getPads()), dil(op.getDilations());
   int64_t first = rank - static_cast<int64_t>(kernel.size());
+  llvm::SmallVector<WindowAxis, 5> axes(rank);
+  for (int64_t i = first; i < rank; ++i)
+    axes[i] = {input[i], op.getStrides()[i - first], op.getPads()[i - first],
+               kernel[i - first], op.getDilations()[i - first]};
   OperandModel x;
   x.axis = model.workAxis;
   x.region = [=](const Region &out) {
     Region region = out;
     for (int64_t i = first; i < rank; ++i) {
-      int64_t s = i - first;
-      WindowRange range = windowInput(out.start[i], out.size[i], strides[s],
-                                      pads[s], kernel[s], dil[s]);
-      region.start[i] = range.start;
-      region.size[i] = range.size;
-      clip(region.start[i], region.size[i], input[i]);
+      const WindowRange held = axes[i].clipped(out.start[i], out.size[i]);
+      region.start[i] = held.start;
+      region.size[i] = held.size;
     }
     return region;
   };
   x.edges.resize(rank);
   for (int64_t i = first; i < rank; ++i)
-    x.edges[i] = windowEdges(input[i], strides[i - first], pads[i - first],
-                             kernel[i - first], dil[i - first]);
+    x.edges[i] = axes[i].edges();
   model.operands.push_back(x);
   const auto partitions = static_cast<int64_t>(machine.sb.partitions);
   if (op.reducesAlong(model.workAxis) &&

@@ -5,10 +5,8 @@
 // integers and rounds once from binary64 for floats (docs/Numerics.md 6).
 // Functions without a correctly rounded definition are left alone.
 
-#include "Emitter.h"
+#include "HostNumbers.h"
 
-#include "ashlar/Support/Half.h"
-#include "ashlar/Support/Tensor.h"
 #include "dialects/NN/NNElements.h"
 #include "llvm/ADT/TypeSwitch.h"
 
@@ -26,29 +24,6 @@ using mlir::RankedTensorType;
 using support::ElementType;
 
 namespace {
-
-/// Floats of more elements are data, which later phases fold.
-constexpr int64_t largestResult = 4096;
-constexpr int64_t largestOperand = 1 << 16;
-/// Integers and booleans are indices and masks, which other nodes need to know:
-/// those of the windows of an image have a number for each pair of positions.
-constexpr int64_t largestWhole = 1 << 20;
-/// For what requests the numbers of a constant and not for a fold.
-constexpr int64_t anySize = std::numeric_limits<int64_t>::max();
-
-RankedTensorType tensorOf(Value value) {
-  return mlir::cast<RankedTensorType>(value.getType());
-}
-
-std::optional<ArrayRef<char>> bytesOf(Value value, ElementStorage &storage,
-                                      int64_t largest = largestOperand) {
-  ElementsAttr elements = constantOf(value);
-  if (!isFloatElement(value))
-    largest = std::max(largest, largestWhole);
-  if (!elements || tensorOf(value).getNumElements() > largest)
-    return std::nullopt;
-  return rawElements(elements, storage);
-}
 
 /// Calls `visit` with every index of `shape` in row-major order.
 void forEachIndex(ShapeRef shape,
@@ -162,101 +137,6 @@ ElementsAttr foldConcat(ConcatOp op) {
 //===----------------------------------------------------------------------===//
 // Arithmetic
 //===----------------------------------------------------------------------===//
-
-/// A constant as numbers: `reals` for floats, `wholes` for the rest.
-struct Numbers {
-  bool isFloat = false;
-  std::vector<double> reals;
-  std::vector<int64_t> wholes;
-  size_t size() const { return isFloat ? reals.size() : wholes.size(); }
-};
-
-template <class T>
-T loadAs(const char *data, size_t i) {
-  T value;
-  std::memcpy(&value, data + i * sizeof(T), sizeof(T));
-  return value;
-}
-
-double loadReal(const char *data, size_t i, ElementType type) {
-  switch (type) {
-  case ElementType::F32:
-    return loadAs<float>(data, i);
-  case ElementType::F16:
-    return support::halfToFloat(loadAs<uint16_t>(data, i));
-  case ElementType::BF16:
-    return support::bfloatToFloat(loadAs<uint16_t>(data, i));
-  default:
-    return loadAs<double>(data, i);
-  }
-}
-
-int64_t loadWhole(const char *data, size_t i, ElementType type) {
-  switch (type) {
-  case ElementType::I8:
-    return loadAs<int8_t>(data, i);
-  case ElementType::U8:
-  case ElementType::Bool:
-    return loadAs<uint8_t>(data, i);
-  case ElementType::I16:
-    return loadAs<int16_t>(data, i);
-  case ElementType::U16:
-    return loadAs<uint16_t>(data, i);
-  case ElementType::I32:
-    return loadAs<int32_t>(data, i);
-  case ElementType::U32:
-    return loadAs<uint32_t>(data, i);
-  default:
-    return loadAs<int64_t>(data, i);
-  }
-}
-
-std::optional<Numbers> numbersIn(Value value,
-                                 int64_t largest = largestOperand) {
-  ElementStorage storage;
-  std::optional<ArrayRef<char>> data = bytesOf(value, storage, largest);
-  if (!data)
-    return std::nullopt;
-  ElementType type = *toElementType(elementOf(value));
-  Numbers numbers;
-  numbers.isFloat = support::isFloat(type);
-  int64_t count = tensorOf(value).getNumElements();
-  for (int64_t i = 0; i < count; ++i)
-    if (numbers.isFloat)
-      numbers.reals.push_back(loadReal(data->data(), i, type));
-    else
-      numbers.wholes.push_back(loadWhole(data->data(), i, type));
-  return numbers;
-}
-
-template <class T>
-void store(std::string &bytes, T value) {
-  bytes.append(reinterpret_cast<const char *>(&value), sizeof(T));
-}
-
-/// Floats round once; integers wrap.
-ElementsAttr pack(RankedTensorType type, const Numbers &numbers) {
-  ElementType element = *toElementType(type.getElementType());
-  unsigned width = byteSize(element);
-  std::string bytes;
-  for (size_t i = 0; i < numbers.size(); ++i) {
-    if (element == ElementType::F32)
-      store(bytes, static_cast<float>(numbers.reals[i]));
-    else if (element == ElementType::F64)
-      store(bytes, numbers.reals[i]);
-    else
-      bytes.append(reinterpret_cast<const char *>(&numbers.wholes[i]), width);
-  }
-  return makeElements(type, std::move(bytes), "folded");
-}
-
-/// Types whose results pack() rounds once. binary16 arithmetic stays for the
-/// simplify phase.
-bool canPack(Type type) {
-  std::optional<ElementType> element = toElementType(type);
-  return element && *element != ElementType::F16 &&
-         *element != ElementType::BF16 && *element != ElementType::U64;
-}
 
 std::optional<int64_t> wholeBinary(Operation *op, int64_t a, int64_t b) {
   auto wrap = [](uint64_t value) { return static_cast<int64_t>(value); };
@@ -532,22 +412,6 @@ ElementsAttr foldWhere(WhereOp op) {
 }
 
 } // namespace
-
-std::optional<SmallVector<int64_t>> ashlar::frontend::integersOf(Value value) {
-  std::optional<Numbers> numbers = numbersIn(value, anySize);
-  if (!numbers || numbers->isFloat)
-    return std::nullopt;
-  return SmallVector<int64_t>(numbers->wholes.begin(), numbers->wholes.end());
-}
-
-std::optional<SmallVector<double>> ashlar::frontend::numbersOf(Value value) {
-  std::optional<Numbers> numbers = numbersIn(value, anySize);
-  if (!numbers)
-    return std::nullopt;
-  if (numbers->isFloat)
-    return SmallVector<double>(numbers->reals.begin(), numbers->reals.end());
-  return SmallVector<double>(numbers->wholes.begin(), numbers->wholes.end());
-}
 
 ElementsAttr ashlar::frontend::foldOnHost(Operation *op,
                                           support::Budget &budget) {

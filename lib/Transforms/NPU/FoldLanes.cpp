@@ -8,6 +8,7 @@
 #include "ashlar/Analysis/Array/StationaryPlan.h"
 #include "ashlar/Analysis/Cost/DenseCycles.h"
 #include "ashlar/Analysis/Cost/MovementQueues.h"
+#include "ashlar/Analysis/Layout/LaneFolds.h"
 #include "ashlar/Analysis/Tiles/TileSequence.h"
 #include "ashlar/Analysis/Tiles/TilingModel.h"
 #include "ashlar/Machine/Cycles.h"

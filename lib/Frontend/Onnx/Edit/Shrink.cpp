@@ -44,6 +44,7 @@ private:
     return options.maxTrials != 0 && result.trials >= options.maxTrials;
   }
   Error infer();
+  Expected<bool> inferredIf(bool any);
 
   Expected<bool> cutNodes();
   Expected<bool> bypassNodes();
@@ -170,6 +171,15 @@ Error Shrinker::infer() {
     if (auto type = types.find(output.name()); type != types.end())
       setType(output, type->second);
   return Error::success();
+}
+
+/// What a step that changes extents returns: shapes are inferred again if it
+/// found `any`.
+Expected<bool> Shrinker::inferredIf(bool any) {
+  if (any)
+    if (Error error = infer())
+      return error;
+  return any;
 }
 
 /// Smaller extents worth a trial, smallest first. Steps of one only near the
@@ -309,10 +319,7 @@ Expected<bool> Shrinker::shrinkInputs() {
       any |= *kept;
     }
   }
-  if (any)
-    if (Error error = infer())
-      return error;
-  return any;
+  return inferredIf(any);
 }
 
 Expected<bool> Shrinker::shrinkExtents() {
@@ -325,10 +332,7 @@ Expected<bool> Shrinker::shrinkExtents() {
       return kept;
     any |= *kept;
   }
-  if (any)
-    if (Error error = infer())
-      return error;
-  return any;
+  return inferredIf(any);
 }
 
 Expected<bool> Shrinker::zeroConstants() {

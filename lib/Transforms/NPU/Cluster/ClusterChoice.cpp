@@ -9,6 +9,7 @@
 #include "ashlar/Analysis/Array/RowPacking.h"
 #include "ashlar/Analysis/Cost/DenseCycles.h"
 #include "ashlar/Analysis/Cost/StationaryCycles.h"
+#include "ashlar/Analysis/Layout/LaneFolds.h"
 #include "ashlar/Analysis/Layout/StorageType.h"
 #include "ashlar/Analysis/Sparse/CounterAllocation.h"
 #include "ashlar/Machine/Cycles.h"

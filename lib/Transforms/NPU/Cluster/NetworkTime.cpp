@@ -9,6 +9,7 @@
 #include "ashlar/Analysis/Cost/HostCost.h"
 #include "ashlar/Analysis/Cost/OperationCycles.h"
 #include "ashlar/Analysis/Cost/StationaryCycles.h"
+#include "ashlar/Analysis/Layout/LaneFolds.h"
 #include "ashlar/Analysis/Layout/StorageType.h"
 #include "ashlar/Transforms/NPU/Passes.h"
 
