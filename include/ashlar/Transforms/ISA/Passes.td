@@ -16,8 +16,6 @@ def InsertSemaphores : Pass<"ashlar-isa-insert-semaphores", "::mlir::ModuleOp"> 
     conflicting accesses of different queues are ordered as in program order.
     Waits that follow from earlier ones are omitted. Sets `semaphores` of the
     program.
-
-    The machine is read from the module attribute `ashlar.target`.
   }];
   let dependentDialects = ["::ashlar::isadialect::ISADialect"];
   let statistics = [
@@ -47,8 +45,6 @@ def Schedule : Pass<"ashlar-isa-schedule", "::mlir::ModuleOp"> {
     priorities of the nodes from fixed seeds. `isa.planned` stands where its
     tensor is complete and unchanged. A program that has semaphores stays as it
     is.
-
-    The machine is read from the module attribute `ashlar.target`.
   }];
   let options = [
     Option<"mode", "mode", "std::string", "\"list\"",
@@ -72,8 +68,6 @@ def ChooseDrainOrder : Pass<"ashlar-isa-choose-drain-order", "::mlir::ModuleOp">
     Drains that the loader would refuse in another order stay `block`: a drain
     that writes what its stream still reads, or whose wait is not the one
     directly before it.
-
-    The machine is read from the module attribute `ashlar.target`.
   }];
   let dependentDialects = ["::ashlar::isadialect::ISADialect"];
   let statistics = [
@@ -94,8 +88,6 @@ def OrderByStart : Pass<"ashlar-isa-order", "::mlir::ModuleOp"> {
     can start first becomes the next of the program. Each queue keeps its order,
     and each semaphore its signals and waits. `isa.planned` stands where its
     tensor is complete and unchanged.
-
-    The machine is read from the module attribute `ashlar.target`.
   }];
   let dependentDialects = ["::ashlar::isadialect::ISADialect"];
   let statistics = [

@@ -47,7 +47,7 @@ def FoldWidth : NNPass<"ashlar-nn-fold-width"> {
 
     The attribute `ashlar.decision` of the convolution records the choice, the
     reason with the useful share of the array by cause, and the cycles of all
-    alternatives. The machine is read from the module attribute `ashlar.target`.
+    alternatives.
   }];
   let options = [
     Option<"mode", "mode", "std::string", "\"auto\"",
@@ -70,21 +70,21 @@ def SplitDilations : NNPass<"ashlar-nn-split-dilations"> {
   let summary = "put the phases of far dilated convolutions into the batch";
   let description = [{
     A tile of a convolution holds the box that its taps span. With a dilation of
-    d, results that are d apart read rows that are d apart: the phases of an
-    axis are maps of their own, d times shorter, with a dilation of 1. The pass
-    moves them side by side into the batch (a reshape, a transpose and a
-    reshape), convolves, and moves the results back, after the
-    functions of an element that follow. Padding that is no multiple of d begins
-    with zeros around the map.
+    d, results that are d apart read rows that are d apart, so an axis has d
+    independent phases, each d times shorter and with a dilation of 1. The pass
+    moves the phases into the batch (a reshape, a transpose and a reshape),
+    convolves, and moves the results back after the element-wise functions that
+    follow. If the padding is not a multiple of d, the map is first padded with
+    zeros.
 
     An axis is split if it has a stride of 1 and is not the last one, whose
     elements would be copied one by one, and if predicted cycles are clearly
-    fewer: loads of the best tiles that fit next to the layer, what every tile
-    waits for, and the movement through DRAM. A layer whose maps fit a partition
-    is never split. No bit of a result changes.
+    fewer: those of the loads of the best tiles, of the waits between tiles, and
+    of the movement through DRAM. A layer whose maps fit a partition is never
+    split. No bit of a result changes.
 
     The attribute `ashlar.decision.phases` of the convolution has the cycles of
-    both. The machine is read from the module attribute `ashlar.target`.
+    both.
   }];
   let options = [
     Option<"activationBits", "activation-bits", "int64_t", "8",
@@ -120,8 +120,6 @@ def OrderChannels : NNPass<"ashlar-nn-order-channels"> {
     the readers' weights for it become zero too. A feature map that a grouped
     convolution, a graph output, an addition or a concatenation reads keeps its
     order, because these fix it.
-
-    The machine is read from the module attribute `ashlar.target`.
   }];
   let statistics = [
     Statistic<"numOrdered", "ordered", "maps with another order of channels">,

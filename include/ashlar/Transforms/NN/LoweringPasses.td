@@ -46,8 +46,7 @@ def LowerConvTranspose : NNPass<"ashlar-nn-lower-conv-transpose"> {
 
     Padding that conv cannot express (negative padding) becomes an nn.pad as
     well. Weights need not be constant; for constant ones, fold-constants
-    removes the data movement. The machine is read from the module attribute
-    `ashlar.target`.
+    removes the data movement.
   }];
   let options = [
     Option<"interleave", "interleave", "bool", "true",
@@ -93,8 +92,6 @@ def LowerComposites : NNPass<"ashlar-nn-lower-composites"> {
       several;
     - softmax and log_softmax over more than a quarter of a partition are split
       into the formulas of docs/Numerics.md 9.
-
-    The machine is read from the module attribute `ashlar.target`.
   }];
 }
 

@@ -64,7 +64,7 @@ def SplitShuffles : NNPass<"ashlar-nn-split-shuffles"> {
 
     Done if the state buffer can hold the result, and if the copies would take
     longer than what the array loses: fewer channels fill its columns less well,
-    in all passes over the digits of a product. The machine is read from the module attribute `ashlar.target`.
+    in all passes over the digits of a product.
   }];
   let options = [
     Option<"activationBits", "activation-bits", "int64_t", "8",
@@ -131,7 +131,7 @@ def BandChains : NNPass<"ashlar-nn-band-chains"> {
 
     The number of rows in a band is the one with the fewest predicted cycles:
     short bands overlap better, long ones fill partitions better. The decision
-    is an attribute of the concat. The machine is read from the module attribute `ashlar.target`.
+    is an attribute of the concat.
   }];
   let statistics = [
     Statistic<"numChains", "chains", "chains computed in bands">

@@ -113,8 +113,9 @@ def SimplifyArithmetic : NNPass<"ashlar-nn-simplify-arithmetic"> {
   let description = [{
     - Powers of 2 and 3 become products.
     - A division by a constant becomes a product with its reciprocal where that
-      is exact. It also does where a preceding matmul takes it into its epilogue
-      (the scaling of attention); the reciprocal is then rounded once.
+      is exact. Where a preceding matmul absorbs it into its epilogue (the
+      scaling of attention), it becomes a product too; the reciprocal is then
+      rounded once.
     - A variance, the sum or mean of squared differences, becomes a reduction of
       squares. The mean is the sum times the rounded reciprocal of the count.
   }];

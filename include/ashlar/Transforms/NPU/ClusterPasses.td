@@ -53,8 +53,6 @@ def ChooseCluster : Pass<"ashlar-npu-choose-cluster", "::mlir::ModuleOp"> {
     producers. If positions are measured, `algorithm` cuts tiles of equal work;
     with `cut-time` runtime, the machine cuts them by its own counts. The rules
     majority and threshold use the density of the input instead of cycles.
-
-    The machine is read from the module attribute `ashlar.target`.
   }];
   let options = [
     Option<"mode", "mode", "std::string", /*default=*/"\"auto\"",
@@ -123,15 +121,16 @@ def KeepMaps : Pass<"ashlar-npu-keep-maps", "::mlir::ModuleOp"> {
   let summary = "keep results in the sparse cluster for the next convolution";
   let description = [{
     The drains of an `npu.tcu.conv` can write its results to the feature-map
-    units, as the tiles that the next `npu.tcu.conv` needs. Its loads vanish
-    then, and with `copies` needed, if it is the only reader, the results never
-    reach the state buffer.
-    The map has to fit one buffer set, with all channels and one tile for each
-    unit, while the convolution before takes its own operand from the others.
+    units, as the tiles that the next `npu.tcu.conv` needs. That convolution then
+    needs no loads. With `copies` needed, and if it is the only reader, the
+    results never reach the state buffer. The map has to fit one buffer set,
+    with all channels and one tile for each unit, while the producer reads its
+    own operand from the other sets.
 
     Chains of such convolutions are planned both ways, and the choices with the
-    fewest predicted cycles are taken, where a layer with a kept operand has to
-    be better by a sixteenth; with `mode` always those that keep most maps. Sets `kept`, and the entry `operand` of the decision of
+    fewest predicted cycles are taken, where keeping an operand has to save a
+    sixteenth of the layer's cycles; `mode` always takes the choices that keep
+    most maps. Sets `kept`, and the entry `operand` of the decision of
     choose-cluster.
 
     Input: operations with `tiling` and `memory`.

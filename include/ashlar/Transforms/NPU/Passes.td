@@ -91,8 +91,7 @@ def ClassifyTransposes
     costs nothing.
 
     The attribute `ashlar.decision.transpose` has the choice, its reason and the
-    predicted cycles of every alternative. The machine is read from the module
-    attribute `ashlar.target`.
+    predicted cycles of every alternative.
   }];
   let options = [
     Option<"mode", "mode", "std::string", /*default=*/"\"auto\"",
@@ -132,8 +131,6 @@ def FoldLanes : Pass<"ashlar-npu-fold-lanes", "::mlir::ModuleOp"> {
     design decides: the largest PCi whose padding exceeds the minimum by at most
     `tolerance` channels. Each reader's decision has the cycles of every
     alternative.
-
-    The machine is read from the module attribute `ashlar.target`.
   }];
   let options = [
     Option<"policy", "policy", "std::string", /*default=*/"\"cycles\"",
@@ -148,14 +145,13 @@ def ConvertInPlace : Pass<"ashlar-npu-convert-in-place", "::mlir::ModuleOp"> {
   let summary = "replace data movements that only encode by conversions";
   let description = [{
     A lane fold needs a data movement that lays neighbouring pixels side by
-    side. Where the cheapest fold is none, or a reader runs on the sparse
-    cluster, the movement leaves every element where it was: it copies the map
-    into scratch memory and encodes it from there. Such an `npu.dma.move`
-    becomes an `npu.vec.map "copy"`, which reads the map where it lies, and a
-    map of few channels in parts side by side. The encode event and its name
-    stay. Predictions of clusters and folds count the map without a fold so.
-
-    The machine is read from the module attribute `ashlar.target`.
+    side. If no fold is the cheapest, or a reader runs on the sparse cluster, the
+    movement does not move any element: it only copies the map into scratch
+    memory and encodes it from there. Such an `npu.dma.move` becomes an
+    `npu.vec.map "copy"`, which reads the map in place, and a map of few
+    channels in parts that it processes side by side. The encode event keeps its
+    name. Predictions for clusters and folds assume this form for a map without
+    a fold.
   }];
   let statistics = [
     Statistic<"numConverted", "converted", "movements that became conversions">
@@ -175,8 +171,6 @@ def ReadWindows : Pass<"ashlar-npu-read-windows", "::mlir::ModuleOp"> {
     its own, without the taps outside; the result is filled with zeros there.
 
     The alternative with fewer predicted cycles of copies is taken.
-
-    The machine is read from the module attribute `ashlar.target`.
   }];
   let statistics = [
     Statistic<"numInPlace", "in-place", "movements that read windows in place">];
@@ -207,8 +201,6 @@ def SpreadMaps : Pass<"ashlar-npu-spread-maps", "::mlir::ModuleOp"> {
     for its partitions is stored in this layout if the copies of its tiles cost
     less than DRAM. It might have fitted anyway, or have been processed in
     tiles, so the compiler times the network with and without `keep-large`.
-
-    The machine is read from the module attribute `ashlar.target`.
   }];
   let options = [
     Option<"keepLarge", "keep-large", "bool", /*default=*/"true",
@@ -247,8 +239,6 @@ def PlanMemory : Pass<"ashlar-npu-plan-memory", "::mlir::ModuleOp"> {
 
     If the module attribute `npu.tuning` has `banks_apart`, results are placed
     in other banks of the state buffer than their operands, where there is room.
-
-    The machine is read from the module attribute `ashlar.target`.
   }];
   let statistics = [
     Statistic<"numResident", "resident", "tensors kept in the state buffer">,
@@ -262,8 +252,6 @@ def VerifyFormats : Pass<"ashlar-npu-verify-formats", "::mlir::ModuleOp"> {
     The partitions of an exponent cell share an exponent, so block lengths have
     to be multiples of `xm_group`. Blocks that span an axis or a tensor always
     fit.
-
-    The machine is read from the module attribute `ashlar.target`.
   }];
 }
 

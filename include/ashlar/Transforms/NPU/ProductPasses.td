@@ -17,8 +17,6 @@ def ChoosePatterns : Pass<"ashlar-npu-choose-patterns", "::mlir::ModuleOp"> {
     with `mode` on, one such tile is enough. Does nothing with `mode` off or for
     a machine without the pattern. The decision has the cycles of both
     alternatives and the number of tiles with the pattern.
-
-    The machine is read from the module attribute `ashlar.target`.
   }];
   let options = [
     Option<"mode", "mode", "std::string", "\"auto\"",
@@ -43,8 +41,6 @@ def ChooseStationary : Pass<"ashlar-npu-choose-stationary", "::mlir::ModuleOp"> 
     multiplication. Only products with constant weights, one group and at most
     as many result positions as partitions can be transposed. The decision has
     the cycles of both alternatives.
-
-    The machine is read from the module attribute `ashlar.target`.
   }];
   let statistics = [
     Statistic<"numActivations", "activations", "products whose weights move">,
@@ -64,8 +60,6 @@ def ChooseFunctionEngine
     change engines, so no bit changes. The decision has the cycles of both
     alternatives. With `engine` `vector` every function leaves that can; with
     `drain` and `shared` none does.
-
-    The machine is read from the module attribute `ashlar.target`.
   }];
   let options = [
     Option<"engine", "engine", "std::string", /*default=*/"\"auto\"",
@@ -87,12 +81,13 @@ def PackRows : Pass<"ashlar-npu-pack-rows", "::mlir::ModuleOp"> {
 
     **Apart.** With `rows_apart` G rows of the operand lie side by side in the
     rows of the array as well: row y in group y mod G of as many partitions as
-    there are channels. The operand is copied so, tile by tile. Every step of it
-    brings G rows, each with weights of its own, so that a kernel of one row
-    takes 1 / G of the steps, and one of K rows about K / G + 1 of them for each
-    of its columns. Outputs that do not fit the columns G times are divided among
-    several column tiles. The rows divide those of the operand, and have whole
-    exponent cells each; the copy takes at most an eighth of the state buffer.
+    there are channels. The operand is copied into this layout tile by tile. Each
+    step then covers G rows of the operand, each with its own weights: a kernel
+    of one row takes 1 / G of the steps, one of K rows about K / G + 1 for each
+    of its columns. If G times the outputs exceed the columns, the outputs are
+    divided among several column tiles. G divides the number of rows of the
+    operand, the channels of a row fill whole exponent cells, and the copy takes
+    at most an eighth of the state buffer.
 
     A convolution of one group whose constant weights are stationary gets the G
     with the fewest predicted cycles of copies, array, drains and DRAM for its
@@ -101,8 +96,6 @@ def PackRows : Pass<"ashlar-npu-pack-rows", "::mlir::ModuleOp"> {
     the module attribute `npu.tuning` asks for rows apart wherever possible
     (`apart`), for none (`columns`, or `compared` if whole programs were), or
     for one row (`off`).
-
-    The machine is read from the module attribute `ashlar.target`.
   }];
   let statistics = [
     Statistic<"numPacked", "packed", "convolutions with several rows in a step">,
@@ -115,20 +108,20 @@ def PoolInDrain : Pass<"ashlar-npu-pool-in-drain", "::mlir::ModuleOp"> {
     A pool that alone reads a convolution of the array can take the sums from
     PSUM: `vec.drain` applies the epilogue, rounds every value as the drain would
     have stored it, and reduces the windows (`pooling` of `npu.pe.conv`). No bit
-    changes; the map is neither stored nor read again, ACT has nothing to do, and
-    the vector unit waits for whole rows of results only. In return the vector
-    unit applies the epilogue, rows of sums between two groups of rows of results
-    are summed up twice, rows are not packed, and PSUM is busy for as long as the windows take.
+    changes; the map is neither stored nor read again, ACT is idle, and the
+    vector unit waits only for whole rows of results. In return the vector unit
+    applies the epilogue, rows of sums that two groups of results share are
+    computed twice, rows are not packed, and PSUM is occupied while the windows
+    are reduced.
 
     With mode `auto` the drain reduces windows where that takes fewer predicted
     cycles, with `eager` where it takes at most a thirty-second more, with `on`
-    wherever it can. It can not: without `vec.psum_lanes`; with
-    another reader of the map, a residual, an integer epilogue, lanes, stationary
-    activations or a scale policy that watches the map; if the
-    sums of one row of results exceed half of PSUM; if the drain cannot form the
-    blocks of both; if windows are further apart than they are high.
-
-    The machine is read from the module attribute `ashlar.target`.
+    wherever it can. Excluded are machines without `vec.psum_lanes`;
+    convolutions with another reader of the map, a residual, an integer
+    epilogue, lanes, stationary activations or a scale policy that observes the
+    map; results of which one row of sums exceeds half of PSUM; block formats
+    that the drain cannot form for both the map and the result; and windows
+    whose stride exceeds their height.
   }];
   let options = [
     Option<"mode", "mode", "std::string", /*default=*/"\"auto\"",
@@ -152,8 +145,6 @@ def ShareFunctions : Pass<"ashlar-npu-share-functions", "::mlir::ModuleOp"> {
     `ashlar-npu-choose-function-engine` gave to the vector unit comes back where
     a share takes fewer cycles. With `engine` `shared` every function is shared
     that can be, with `drain` and `vector` none is.
-
-    The machine is read from the module attribute `ashlar.target`.
   }];
   let options = [
     Option<"engine", "engine", "std::string", /*default=*/"\"auto\"",
