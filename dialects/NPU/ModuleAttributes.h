@@ -20,6 +20,9 @@ inline constexpr llvm::StringLiteral kConstantsAttr = "npu.constants";
 /// planned tensor (analysis::DataProfiles).
 inline constexpr llvm::StringLiteral kProfileAttr = "npu.profile";
 
+/// MeasuredAttr: cycles of networks that were compared, for decisions.
+inline constexpr llvm::StringLiteral kMeasuredAttr = "npu.measured";
+
 /// TuningAttr: choices for the whole program.
 inline constexpr llvm::StringLiteral kTuningAttr = "npu.tuning";
 

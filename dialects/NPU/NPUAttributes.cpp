@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Attributes of the npu dialect that no operation has of its own: those of a
-// module. Everything else in the namespace is refused. A module comes from a
-// file as often as from a pass.
+// module, and predictions. Everything else in the namespace is refused. A
+// module comes from a file as often as from a pass.
 
 #include "dialects/NPU/ModuleAttributes.h"
 #include "mlir/IR/BuiltinAttributes.h"
@@ -40,6 +40,7 @@ constexpr StringLiteral kDecision = "a #ashlar.decision";
 const ModuleAttribute moduleAttributes[] = {
     {kProfileAttr, isProfiles, "a dictionary of #npu.profile"},
     {kConstantsAttr, is<RegionAttr>, "a #npu.region"},
+    {kMeasuredAttr, is<MeasuredAttr>, "a #npu.measured"},
     {kTuningAttr, is<TuningAttr>, "a #npu.tuning"},
     {kBanksDecisionAttr, is<records::DecisionAttr>, kDecision},
     {kExponentsDecisionAttr, is<records::DecisionAttr>, kDecision},
@@ -47,6 +48,33 @@ const ModuleAttribute moduleAttributes[] = {
 };
 
 } // namespace
+
+LogicalResult PredictedAttr::verify(
+    llvm::function_ref<InFlightDiagnostic()> emitError,
+    std::optional<int64_t> array, std::optional<int64_t> cluster,
+    std::optional<int64_t> onChip, std::optional<int64_t> dram) {
+  bool any = false;
+  for (const std::optional<int64_t> &cycles : {array, cluster, onChip, dram}) {
+    any |= cycles.has_value();
+    if (cycles && *cycles < 0)
+      return emitError() << "predicted_c1: expected cycles, found " << *cycles;
+  }
+  return any ? success()
+             : emitError() << "predicted_c1: expected the cycles of a way";
+}
+
+LogicalResult
+MeasuredAttr::verify(llvm::function_ref<InFlightDiagnostic()> emitError,
+                     int64_t dense, int64_t written, DictionaryAttr nodes) {
+  for (NamedAttribute node : nodes) {
+    auto cycles = dyn_cast<DenseI64ArrayAttr>(node.getValue());
+    if (!cycles || cycles.size() != 2)
+      return emitError() << "measured_c1: expected two numbers of cycles for '"
+                         << node.getName().getValue() << "', found "
+                         << node.getValue();
+  }
+  return success();
+}
 
 TuningAttr TuningAttr::getDefault(MLIRContext *context) {
   return get(context, RowPackingMode::Auto, /*banks_apart=*/false,
@@ -89,6 +117,13 @@ LogicalResult NPUDialect::verifyOperationAttribute(Operation *op,
   auto complain = [&]() -> InFlightDiagnostic {
     return op->emitOpError() << "attribute '" << name << "' ";
   };
+  if (name == kPredictedAttr) {
+    if (!isa<DecisionInterface>(op))
+      return complain() << "is allowed only on operations of the npu dialect";
+    if (isa<PredictedAttr>(attr.getValue()))
+      return success();
+    return complain() << "must be a #npu.predicted, found " << attr.getValue();
+  }
   const auto *known =
       llvm::find_if(moduleAttributes, [&](const ModuleAttribute &attribute) {
         return attribute.name == name;

@@ -255,6 +255,47 @@ def NPU_ProfileAttr : NPU_Attr<"Profile", "profile"> {
   let genVerifyDecl = 1;
 }
 
+def NPU_PredictedAttr : NPU_Attr<"Predicted", "predicted"> {
+  let summary = "Cycles of the ways that an operation may take";
+  let description = [{
+    What a pass predicted of ways that only whole programs decide between. Attribute
+    `npu.predicted` of an operation; the comparison of programs reads it.
+
+    * `array`, `cluster`: a convolution on the dense array and on the sparse
+      cluster, whose plan may not have been searched;
+    * `on_chip`, `dram`: a feature map that fits the state buffer only in groups
+      of partitions, there and in DRAM.
+
+    Example: `#npu.predicted<array = 1200, cluster = 1500>`
+
+    - predicted_c1: each is at least 0, and there is one.
+  }];
+  let parameters = (ins OptionalParameter<"std::optional<int64_t>">:$array,
+                        OptionalParameter<"std::optional<int64_t>">:$cluster,
+                        OptionalParameter<"std::optional<int64_t>">:$on_chip,
+                        OptionalParameter<"std::optional<int64_t>">:$dram);
+  let assemblyFormat = "`<` struct(params) `>`";
+  let genVerifyDecl = 1;
+}
+
+def NPU_MeasuredAttr : NPU_Attr<"Measured", "measured"> {
+  let summary = "Cycles of a network with and without the sparse cluster";
+  let description = [{
+    Attribute `npu.measured` of a module, for the decisions that choose-cluster
+    records: what the emulator's clock gave for the network without the cluster
+    (`dense`) and for the one with it (`written`), and both for each node by its
+    name. No pass chooses by it.
+
+    Example: `#npu.measured<dense = 900, written = 700, nodes = {conv1 = array<i64: 300, 100>}>`
+
+    - measured_c1: a node has two numbers of cycles.
+  }];
+  let parameters = (ins "int64_t":$dense, "int64_t":$written,
+                        "::mlir::DictionaryAttr":$nodes);
+  let assemblyFormat = "`<` struct(params) `>`";
+  let genVerifyDecl = 1;
+}
+
 def NPU_ScatterAttr : NPU_Attr<"Scatter", "scatter"> {
   let summary = "Scatter mode of a sparse convolution";
   let description = [{

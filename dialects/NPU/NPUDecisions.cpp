@@ -318,6 +318,10 @@ bool transposesBlocks(Operation *op) {
   return stationaryOf(op) == Stationary::ActivationsBlocks;
 }
 
+PredictedAttr predictedOf(Operation *op) {
+  return op->getAttrOfType<PredictedAttr>(kPredictedAttr);
+}
+
 void copyDecisions(Operation *from, Operation *to) {
   for (NamedAttribute attr : from->getDiscardableAttrs())
     to->setDiscardableAttr(attr.getName(), attr.getValue());

@@ -107,6 +107,12 @@ void setVectorShare(mlir::Operation *op, int64_t share);
 /// multiplication.
 bool transposesBlocks(mlir::Operation *op);
 
+/// PredictedAttr of an operation: cycles of ways that only whole programs
+/// decide between.
+inline constexpr llvm::StringLiteral kPredictedAttr = "npu.predicted";
+/// What was predicted of `op`, or null.
+PredictedAttr predictedOf(mlir::Operation *op);
+
 /// Gives `to` the discardable attributes of `from` and what `from` was made
 /// from, its layout, memory and tiles.
 void copyDecisions(mlir::Operation *from, mlir::Operation *to);

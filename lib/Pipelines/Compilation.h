@@ -8,6 +8,7 @@
 #define ASHLAR_LIB_PIPELINES_COMPILATION_H
 
 #include "ComparisonBudget.h"
+#include "DecisionList.h"
 #include "MeasureClusters.h"
 #include "PhaseFile.h"
 #include "ashlar/Analysis/Module/NumericPlan.h"
@@ -69,6 +70,7 @@ struct CycleComparison {
 /// A program that is compared with others.
 struct Tried {
   CompileResult result;
+  DecisionList decisions;
   /// The module after assign: what differs later starts from here.
   mlir::OwningOpRef<mlir::ModuleOp> assigned;
   /// The module before emission.
@@ -79,12 +81,6 @@ struct Tried {
   /// The cycles of the program; it is run once.
   llvm::Expected<const NetworkCycles *>
   cycles(ComparisonBudget &budget, llvm::ArrayRef<HostTensor> sample);
-
-  /// Adds a decision about the whole program to those of reports.
-  void addDecision(records::DecisionAttr decision);
-  /// Puts the outcome of a comparison in the place of a reason.
-  void replaceReason(llvm::StringRef placeholder, llvm::StringRef reason);
-  void setDecisions(std::string decisions);
 };
 
 /// A program, compared with another.
@@ -153,7 +149,8 @@ private:
   void packManyExponents();
   llvm::Error tryExponents(Tried &best);
   void takeEmission(Tried &best, Tried emitted);
-  void finishWith(CompileResult best, double binding);
+  void finishWith(Tried best, double binding);
+  void publishDecisions();
 
   llvm::Error runPhase(Phase phase);
   /// Tells CompileOptions::onStage, but not of trials.
@@ -188,6 +185,7 @@ private:
   std::shared_ptr<ComparisonBudget> budget;
   machine::Description machine;
   CompileResult result;
+  DecisionList decisions; ///< of the program
   /// Of all programs that are compared.
   std::shared_ptr<codegen::ConstantPool> pool =
       std::make_shared<codegen::ConstantPool>();
@@ -205,7 +203,7 @@ private:
   std::string dataName = "data";      ///< of resources that hold constants
   std::string foldOnly;               ///< the fold to take, or empty
   records::DecisionAttr comparisonsDecision; ///< what was not compared
-  std::string measured;                      ///< option of choose-cluster
+  std::optional<MeasuredCycles> measured;    ///< of the program, once known
 };
 
 } // namespace ashlar::pipelines

@@ -151,8 +151,8 @@ static WeightForm weightFormOf(llvm::StringRef name, ModuleOp module) {
 /// \p most: instructions after which the program is given up.
 llvm::Error Compilation::generate(std::optional<uint64_t> most) {
   // The operations that carry the decisions leave with the conversion.
-  result.decisionsJson = collectDecisions(*result.module);
-  const std::string ofModule = decisionsOfModule(*result.module);
+  DecisionList found = DecisionList::ofNodes(*result.module);
+  DecisionList ofProgram = DecisionList::ofProgram(*result.module);
   if (!most && mayGiveUp)
     most = budget->mostInstructions();
   InstructionLimit limit{most.value_or(0)};
@@ -177,9 +177,9 @@ llvm::Error Compilation::generate(std::optional<uint64_t> most) {
           manager.addPass(isadialect::createOrderByStart());
       }))
     return error;
-  result.decisionsJson = joinDecisions(
-      joinDecisions(result.decisionsJson, collectDecisions(*result.module)),
-      ofModule);
+  found.append(DecisionList::ofNodes(*result.module));
+  found.append(std::move(ofProgram));
+  decisions = std::move(found);
   return assemble();
 }
 
@@ -250,7 +250,6 @@ npu::ChooseClusterOptions Compilation::clusterOptions() const {
   cluster.skipZeros = options.sparse.zeroSkip != "off";
   cluster.bias = options.sparse.bias;
   cluster.binding = options.sparse.bind;
-  cluster.measured = measured;
   cluster.rule = options.sparse.rule;
   cluster.variant = options.sparse.variant;
   cluster.blockRows = options.sparse.block[0];
@@ -277,6 +276,8 @@ llvm::Error Compilation::assign() {
   record(npu::kBanksDecisionAttr, choices.banksDecision);
   record(npu::kExponentsDecisionAttr, choices.exponentsDecision);
   record(npu::kComparisonsDecisionAttr, comparisonsDecision);
+  if (measured)
+    (*result.module)->setAttr(npu::kMeasuredAttr, measured->toAttr(context));
   return runPasses(Phase::Assign, [&](OpPassManager &manager) {
     manager.addPass(npu::createAssignAxis());
     manager.addPass(npu::createSplitMeans());
@@ -410,10 +411,20 @@ llvm::Expected<CompileResult> Compilation::run() {
   if (first > static_cast<int>(Phase::Emit))
     if (llvm::Error error = assemble())
       return error;
-  if (options.stopAfter != Phase::Emit)
-    result.decisionsJson = joinDecisions(collectDecisions(*result.module),
-                                         decisionsOfModule(*result.module));
+  if (options.stopAfter != Phase::Emit) {
+    decisions = DecisionList::ofNodes(*result.module);
+    decisions.append(DecisionList::ofProgram(*result.module));
+  }
+  // After emit, those of the file stay.
+  if (!trial && first <= static_cast<int>(Phase::Emit))
+    publishDecisions();
   return std::move(result);
+}
+
+void Compilation::publishDecisions() {
+  result.decisionsJson = decisions.toJson();
+  if (result.program)
+    result.program->decisionsJson = result.decisionsJson;
 }
 
 llvm::StringRef phaseName(Phase phase) {

@@ -9,8 +9,6 @@
 #include "ashlar/Emulator/Emulator.h"
 #include "ashlar/Isa/Instruction.h"
 #include "llvm/ADT/STLExtras.h"
-#include "llvm/Support/FormatVariadic.h"
-#include "llvm/Support/JSON.h"
 
 namespace ashlar::pipelines {
 
@@ -58,55 +56,16 @@ llvm::Expected<NetworkCycles> cyclesOf(const container::Program &program,
   return cycles;
 }
 
-std::string measuredText(const NetworkCycles &dense,
-                         const NetworkCycles &written) {
-  auto both = [](uint64_t first, uint64_t second) {
-    return llvm::json::Object{{"dense", first}, {"written", second}};
-  };
-  llvm::json::Object nodes;
+npu::MeasuredAttr MeasuredCycles::toAttr(mlir::MLIRContext &context) const {
+  mlir::NamedAttrList list;
   for (const auto &[name, cycles] : written.nodes)
     if (auto other = dense.nodes.find(name); other != dense.nodes.end())
-      nodes[name] = both(other->second, cycles);
-  llvm::json::Object all{{"network", both(dense.total, written.total)},
-                         {"nodes", std::move(nodes)}};
-  return llvm::formatv("{0}", llvm::json::Value(std::move(all)));
-}
-
-std::string giveReason(llvm::StringRef decisions, llvm::StringRef placeholder,
-                       llvm::StringRef reason) {
-  llvm::json::Value all = llvm::cantFail(llvm::json::parse(decisions));
-  for (llvm::json::Value &value : *all.getAsArray()) {
-    llvm::json::Object &entry = *value.getAsObject();
-    for (llvm::json::Object *of : {&entry, entry.getObject("operand")})
-      if (of && of->getString("reason") == placeholder)
-        (*of)["reason"] = reason;
-  }
-  return llvm::formatv("{0}", all);
-}
-
-std::string addMeasured(llvm::StringRef decisions, llvm::StringRef measured) {
-  llvm::json::Value all = llvm::cantFail(llvm::json::parse(decisions));
-  const llvm::json::Value text = llvm::cantFail(llvm::json::parse(measured));
-  const llvm::json::Object &cycles = *text.getAsObject();
-  auto of = [](const llvm::json::Object &both, llvm::StringRef key) {
-    return both.getInteger(key).value_or(0);
-  };
-  for (llvm::json::Value &value : *all.getAsArray()) {
-    llvm::json::Object &entry = *value.getAsObject();
-    const std::string choice = entry.getString("choice").value_or("").str();
-    const llvm::json::Object *node = cycles.getObject("nodes")->getObject(
-        entry.getString("node").value_or(""));
-    if (!node || !entry.get("cycles_saved"))
-      continue;
-    auto named = [&](const llvm::json::Object &both) {
-      return llvm::json::Object{{"dense", of(both, "dense")},
-                                {choice, of(both, "written")}};
-    };
-    entry["measured"] = named(*node);
-    entry["measured_network"] = named(*cycles.getObject("network"));
-    entry["cycles_saved"] = of(*node, "dense") - of(*node, "written");
-  }
-  return llvm::formatv("{0}", all);
+      list.set(name, mlir::DenseI64ArrayAttr::get(
+                         &context, {static_cast<int64_t>(other->second),
+                                    static_cast<int64_t>(cycles)}));
+  return npu::MeasuredAttr::get(&context, static_cast<int64_t>(dense.total),
+                                static_cast<int64_t>(written.total),
+                                list.getDictionary(&context));
 }
 
 } // namespace ashlar::pipelines

@@ -8,6 +8,7 @@
 
 #include "ashlar/Container/Container.h"
 #include "ashlar/Support/Tensor.h"
+#include "dialects/NPU/NPUDialect.h"
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/Support/Error.h"
 
@@ -34,18 +35,14 @@ struct NetworkCycles {
   uint64_t multiplications = 0; ///< that were executed on a sample
 };
 
-/// Decisions as JSON with \p reason wherever they say \p placeholder.
-std::string giveReason(llvm::StringRef decisions, llvm::StringRef placeholder,
-                       llvm::StringRef reason);
+/// The cycles of a network that uses the sparse cluster, and of the same
+/// network without it.
+struct MeasuredCycles {
+  NetworkCycles dense, written;
 
-/// For option `measured` of choose-cluster: what the nodes take in the network
-/// that was chosen and in the same without the sparse cluster.
-std::string measuredText(const NetworkCycles &dense,
-                         const NetworkCycles &written);
-
-/// Decisions as JSON with what measuredText() says, as choose-cluster and
-/// describe-clusters put it there.
-std::string addMeasured(llvm::StringRef decisions, llvm::StringRef measured);
+  /// Module attribute npu.measured: what both say of nodes.
+  npu::MeasuredAttr toAttr(mlir::MLIRContext &context) const;
+};
 
 /// Cycles of a run by the emulator's clock. With \p sample a program whose time
 /// depends on data is executed on it; otherwise nothing is executed: scatter

@@ -48,19 +48,6 @@ records::DecisionAttr CycleComparison::decide(const ComparedName &alternative,
       .get();
 }
 
-void Tried::addDecision(records::DecisionAttr decision) {
-  setDecisions(joinDecisions(result.decisionsJson, programDecision(decision)));
-}
-
-void Tried::replaceReason(llvm::StringRef placeholder, llvm::StringRef reason) {
-  setDecisions(giveReason(result.decisionsJson, placeholder, reason));
-}
-
-void Tried::setDecisions(std::string decisions) {
-  result.decisionsJson = std::move(decisions);
-  result.program->decisionsJson = result.decisionsJson;
-}
-
 llvm::Expected<const NetworkCycles *>
 Tried::cycles(ComparisonBudget &budget, llvm::ArrayRef<HostTensor> sample) {
   if (!known) {
@@ -103,6 +90,7 @@ llvm::Expected<Tried> Compilation::runTrial(const ProgramChoices &of,
     return done.takeError();
   Tried tried;
   tried.result = std::move(*done);
+  tried.decisions = std::move(other.decisions);
   tried.assigned = std::move(other.assigned);
   tried.tiled = std::move(other.tiled);
   tried.known = std::move(other.timed);

@@ -53,7 +53,7 @@ llvm::Error Compilation::tryBanks(Tried &best) {
       {"banks-apart", "results in other banks than their operands"},
       {"low-addresses", "results as low as they fit"}, cycles.isFaster(),
       context);
-  best.addDecision(choices.banksDecision);
+  best.decisions.add(choices.banksDecision);
   return llvm::Error::success();
 }
 

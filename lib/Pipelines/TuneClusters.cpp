@@ -47,25 +47,21 @@ llvm::Error Compilation::bindCommon() {
 }
 
 /// True if `module` has convolutions on the array that the cluster could run
-/// too, and decisions predict that all of them together lose less there than
+/// too, and it is predicted that all of them together lose less there than
 /// their loads may save where results stay in the cluster; `total` are the
 /// cycles of the network.
 static bool mayUseClusterAlone(ModuleOp module, uint64_t total) {
   int64_t onArray = 0, loss = 0;
   bool searched = true;
   module.walk([&](npu::PeConvOp conv) {
-    auto attr = records::decisionOf(conv, npu::kSparseDecisionAttr);
-    if (!attr)
+    npu::PredictedAttr predicted = npu::predictedOf(conv);
+    if (!predicted || !predicted.getArray())
       return;
-    const records::Decision decision(attr);
-    const auto dense = decision.cyclesOf("dense");
-    if (!dense)
-      return;
-    const auto tile = decision.cyclesOf("sparse-tile");
     // Plans that were not searched lose too much.
-    searched &= tile.has_value();
+    const std::optional<int64_t> cluster = predicted.getCluster();
+    searched &= cluster.has_value();
     ++onArray;
-    loss += std::max<int64_t>(tile.value_or(0) - *dense, 0);
+    loss += std::max<int64_t>(cluster.value_or(0) - *predicted.getArray(), 0);
   });
   // Loads between layers are a quarter of small networks at most.
   return searched && onArray > 0 && loss <= static_cast<int64_t>(total / 4);
@@ -143,16 +139,16 @@ llvm::Error Compilation::takeClusters(Tried &best, ClusterChoice clusters,
     return cycles.takeError();
   if (!open || (*cycles)->total >= (*least)->total) {
     if (clusters.mode == "off")
-      measured = measuredText(**cycles, **least);
+      measured = MeasuredCycles{**cycles, **least};
     return llvm::Error::success();
   }
   if (!clusters.reason.empty()) {
     const std::string placeholder = std::exchange(
         clusters.reason,
         comparedReason(clusters.mode, (*cycles)->total, (*least)->total));
-    (*tried)->replaceReason(placeholder, clusters.reason);
+    (*tried)->decisions.replaceReason(placeholder, clusters.reason);
   }
-  measured.clear();
+  measured.reset();
   choices.clusters = std::move(clusters);
   best = std::move(**tried);
   return llvm::Error::success();
@@ -189,25 +185,24 @@ llvm::Expected<bool> Compilation::measureChoices() {
   comparisonsDecision = budget->decision(context);
   if (options.afterPass || options.stopAfter != Phase::Emit)
     return false;
-  finishWith(std::move(best->result), binding.count());
+  finishWith(std::move(*best), binding.count());
   return true;
 }
 
 /// The program that was found is that of this compilation, whose phases before
 /// have run; all programs shared \p binding seconds of assign.
-void Compilation::finishWith(CompileResult best, double binding) {
-  for (PhaseTime &time : best.times)
+void Compilation::finishWith(Tried best, double binding) {
+  for (PhaseTime &time : best.result.times)
     result.times.push_back(
         {time.phase,
          time.seconds + (time.phase == Phase::Assign ? binding : 0)});
-  best.times = std::move(result.times);
-  result = std::move(best);
-  if (comparisonsDecision)
-    result.decisionsJson = joinDecisions(result.decisionsJson,
-                                         programDecision(comparisonsDecision));
-  if (!measured.empty())
-    result.decisionsJson = addMeasured(result.decisionsJson, measured);
-  result.program->decisionsJson = result.decisionsJson;
+  best.result.times = std::move(result.times);
+  result = std::move(best.result);
+  decisions = std::move(best.decisions);
+  decisions.add(comparisonsDecision);
+  if (measured)
+    decisions.addMeasured(*measured);
+  publishDecisions();
 }
 
 } // namespace ashlar::pipelines

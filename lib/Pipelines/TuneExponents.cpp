@@ -71,7 +71,7 @@ llvm::Error Compilation::tryExponents(Tried &best) {
   choices.exponentsDecision = cycles.decide(
       {"packed-exponents", "exponents of weights in few bits of DRAM"},
       {"byte-exponents", "bytes"}, packs, context);
-  best.addDecision(choices.exponentsDecision);
+  best.decisions.add(choices.exponentsDecision);
   return llvm::Error::success();
 }
 
@@ -84,11 +84,11 @@ void Compilation::takeEmission(Tried &best, Tried emitted) {
       times, [](const PhaseTime &time) { return time.phase == Phase::Emit; });
   emitted.result.times.insert(emitted.result.times.begin(), times.begin(),
                               times.end());
-  emitted.setDecisions(
-      mergeDecisions(best.result.decisionsJson, emitted.result.decisionsJson));
+  best.decisions.takeProgramOf(emitted.decisions);
+  emitted.decisions = std::move(best.decisions);
   if (choices.banksDecision &&
       !records::decisionOf(*emitted.tiled, npu::kBanksDecisionAttr))
-    emitted.addDecision(choices.banksDecision);
+    emitted.decisions.add(choices.banksDecision);
   best = std::move(emitted);
 }
 

@@ -6,7 +6,6 @@
 
 #include "Compilation.h"
 
-#include "dialects/Ashlar/Decision.h"
 #include "llvm/Support/FormatVariadic.h"
 
 using namespace mlir;
@@ -39,10 +38,8 @@ static bool hasAny(ModuleOp module, llvm::function_ref<bool(Op)> fits) {
 
 /// True for a map that spread-maps keeps on chip instead of DRAM.
 static bool isLargeKept(npu::DecisionInterface op) {
-  auto decision = records::decisionOf(op, npu::kSpreadDecisionAttr);
-  npu::LayoutAttr layout = op.getLayoutAttr();
-  return decision && layout && layout.getSpread() &&
-         records::Decision(decision).cyclesOf("dram");
+  npu::PredictedAttr predicted = npu::predictedOf(op);
+  return predicted && predicted.getDram();
 }
 
 /// The predicted choice of clusters. What does not fit with the sparse cluster
@@ -140,7 +137,7 @@ llvm::Expected<Tried> Compilation::tryPools() {
       llvm::formatv("the whole network takes {0} cycles with pools that drain "
                     "PSUM, {1} without",
                     (*none)->otherwise, (*none)->cycles);
-  best->replaceReason(kPoolsComparedReason, choices.poolReason);
+  best->decisions.replaceReason(kPoolsComparedReason, choices.poolReason);
   ProgramChoices gaining = choices;
   gaining.poolDrain = "auto";
   gaining.poolReason.clear();
@@ -171,7 +168,7 @@ llvm::Expected<Tried> Compilation::tryKept() {
       llvm::formatv("the whole network takes {0} cycles with kept maps, {1} "
                     "without",
                     (*none)->otherwise, (*none)->cycles);
-  best->replaceReason(kKeptComparedReason, choices.keepReason);
+  best->decisions.replaceReason(kKeptComparedReason, choices.keepReason);
   return best;
 }
 

@@ -29,6 +29,11 @@ llvm::Error Compilation::measureMaps() {
     return compressed.takeError();
   timed = *compressed;
   CompileResult kept = std::move(result);
+  DecisionList keptDecisions = std::move(decisions);
+  auto keep = [&] {
+    result = std::move(kept);
+    decisions = std::move(keptDecisions);
+  };
   result = CompileResult();
   result.numericPlanJson = kept.numericPlanJson;
   result.module = std::move(dense);
@@ -41,14 +46,14 @@ llvm::Error Compilation::measureMaps() {
     if (!budget->wasGivenUp(kMapsCompared))
       return error;
     llvm::consumeError(std::move(error));
-    result = std::move(kept);
+    keep();
     return llvm::Error::success();
   }
   auto plain = cyclesOfResult();
   if (!plain)
     return plain.takeError();
   if (compressed->total < plain->total) {
-    result = std::move(kept);
+    keep();
     return llvm::Error::success();
   }
   timed = *plain;
@@ -66,10 +71,9 @@ llvm::Error Compilation::measureMaps() {
           .record(op, npu::kMapDecisionAttr);
   });
   result.times = std::move(kept.times);
-  result.decisionsJson = joinDecisions(
-      joinDecisions(collectDecisions(*again), collectDecisions(*result.module)),
-      decisionsOfModule(*again));
-  result.program->decisionsJson = result.decisionsJson;
+  decisions = DecisionList::ofNodes(*again);
+  decisions.append(DecisionList::ofNodes(*result.module));
+  decisions.append(DecisionList::ofProgram(*again));
   return llvm::Error::success();
 }
 

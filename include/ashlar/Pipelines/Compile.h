@@ -165,22 +165,6 @@ llvm::Expected<CompileResult> compileFrom(mlir::ModuleOp module, Phase done,
                                           const CompileOptions &options,
                                           mlir::MLIRContext &context);
 
-/// Decisions of all passes as a JSON array (docs/ReportSchema.md), those about
-/// the whole program left out.
-std::string collectDecisions(mlir::ModuleOp module);
-
-/// A decision about the whole program as such an array; empty if it is null.
-std::string programDecision(records::DecisionAttr decision);
-
-/// Decisions about the whole program that the module carries, as such an array.
-std::string decisionsOfModule(mlir::ModuleOp module);
-
-/// Concatenates the decisions of two texts made by collectDecisions().
-std::string joinDecisions(llvm::StringRef first, llvm::StringRef second);
-
-/// Decisions of nodes from one list, those of the whole program from another.
-std::string mergeDecisions(llvm::StringRef ofNodes, llvm::StringRef ofProgram);
-
 /// The whole of ashlarc; returns the exit code.
 int compilerMain(llvm::ArrayRef<std::string> args);
 

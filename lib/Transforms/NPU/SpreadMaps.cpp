@@ -215,6 +215,9 @@ private:
       cast<DecisionInterface>(op).setLayoutAttr(layout.withSpread(
           SpreadAttr::get(&getContext(), lanes.axis, lanes.count, lanes.pitch),
           layout.getWorkSpread()));
+      op->setAttr(kPredictedAttr,
+                  PredictedAttr::get(&getContext(), /*array=*/std::nullopt,
+                                     /*cluster=*/std::nullopt, onChip, inDram));
       ++numKept;
       return;
     }

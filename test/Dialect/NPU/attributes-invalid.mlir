@@ -351,3 +351,35 @@ func.func @kept_twice(%x: !x, %w: !w) {
 // expected-error@+1 {{attribute 'npu.profile' must be a dictionary of #npu.profile, found {map = 3 : i64}}}
 module attributes {npu.profile = {map = 3}} {
 }
+
+// -----
+
+// expected-error@+1 {{measured_c1: expected two numbers of cycles for 'conv1', found array<i64: 300>}}
+module attributes {npu.measured = #npu.measured<dense = 900, written = 700, nodes = {conv1 = array<i64: 300>}>} {
+}
+
+// -----
+
+// expected-error@+1 {{attribute 'npu.measured' must be a #npu.measured, found "{}"}}
+module attributes {npu.measured = "{}"} {
+}
+
+// -----
+
+// expected-error@+1 {{predicted_c1: expected cycles, found -1}}
+module attributes {test = #npu.predicted<array = -1>} {
+}
+
+// -----
+
+// expected-error@+1 {{attribute 'npu.predicted' is allowed only on operations of the npu dialect}}
+module attributes {npu.predicted = #npu.predicted<array = 3>} {
+}
+
+// -----
+
+func.func @predicted(%x: tensor<1xf32>) -> tensor<1xf32> {
+  // expected-error@+1 {{attribute 'npu.predicted' must be a #npu.predicted, found 3 : i64}}
+  %0 = npu.vec.map "relu"(%x) {npu.predicted = 3, alpha = 0.0 : f32, beta = 0.0 : f32} : (tensor<1xf32>) -> tensor<1xf32>
+  return %0 : tensor<1xf32>
+}

@@ -72,9 +72,6 @@ def ChooseCluster : Pass<"ashlar-npu-choose-cluster", "::mlir::ModuleOp"> {
            "cycles (auto), never (off), or wherever possible (always)">,
     Option<"rule", "rule", "std::string", /*default=*/"\"cost\"",
            "what decides: cost, majority or threshold">,
-    Option<"measured", "measured", "std::string", /*default=*/"\"\"",
-           "cycles of whole networks and their nodes for decisions, as JSON: "
-           "of the array alone (dense) and of this choice (written)">,
     Option<"variant", "variant", "std::string", /*default=*/"\"D\"",
            "variant of the scatter unit: A, B, C or D">,
     Option<"blockRows", "block-rows", "int64_t", /*default=*/"0",

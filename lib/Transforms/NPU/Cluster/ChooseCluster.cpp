@@ -16,7 +16,6 @@
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/TypeUtilities.h"
 #include "llvm/ADT/StringSwitch.h"
-#include "llvm/Support/JSON.h"
 
 #include <fmt/format.h>
 
@@ -45,6 +44,7 @@ struct ChooseClusterPass : impl::ChooseClusterBase<ChooseClusterPass> {
     nameCounters(getOperation(), *machine);
     getOperation().walk([&](Operation *op) { classify(op, policy.rule); });
     getOperation()->removeAttr(kProfileAttr);
+    getOperation()->removeAttr(kMeasuredAttr);
   }
 
   /// Operations that one engine alone has: the class is all there is to say.
@@ -123,15 +123,6 @@ struct ChooseClusterPass : impl::ChooseClusterBase<ChooseClusterPass> {
         failed(take(policy.cut.time, partition::parseCutTime(cutTime))) ||
         failed(take(policy.cut.halo, partition::parseHaloMode(halo))))
       return failure();
-    if (!measured.empty()) {
-      llvm::json::Value all = llvm::json::Value(nullptr);
-      if (failed(take(all, llvm::json::parse(measured))))
-        return failure();
-      if (!all.getAsObject())
-        return getOperation().emitError()
-               << "option 'measured' is not an object";
-      cycles = std::move(*all.getAsObject());
-    }
     policy.profiles = analysis::profilesOf(
         getOperation()->getAttrOfType<DictionaryAttr>(kProfileAttr));
     return success();
@@ -202,26 +193,40 @@ struct ChooseClusterPass : impl::ChooseClusterBase<ChooseClusterPass> {
     decision.record(conv, kSparseDecisionAttr);
     if (candidate.sparse)
       convert(candidate);
+    else if (candidate.plan() || candidate.tile.least > 0)
+      recordPrediction(candidate);
   }
 
   /// What the node took in the networks that were timed.
   void addMeasured(records::Decision &decision, Candidate &candidate) {
-    const llvm::json::Object *nodes = cycles.getObject("nodes");
-    const llvm::json::Object *node =
-        nodes ? nodes->getObject(analysis::getNodeName(candidate.conv.getLoc()))
-              : nullptr;
-    const llvm::json::Object *network = cycles.getObject("network");
-    if (!node || !network)
+    auto measured = getOperation()->getAttrOfType<MeasuredAttr>(kMeasuredAttr);
+    if (!measured)
       return;
-    auto pair = [&](const llvm::json::Object &both) {
+    auto node = measured.getNodes().getAs<DenseI64ArrayAttr>(
+        analysis::getNodeName(candidate.conv.getLoc()));
+    if (!node)
+      return;
+    auto pair = [&](int64_t dense, int64_t written) {
       return records::Facts(&getContext())
-          .set("dense", both.getInteger("dense").value_or(0))
-          .set(choiceName(candidate.scatters()),
-               both.getInteger("written").value_or(0))
+          .set("dense", dense)
+          .set(choiceName(candidate.scatters()), written)
           .get();
     };
-    decision.facts.set("measured", pair(*node))
-        .set("measured_network", pair(*network));
+    decision.facts.set("measured", pair(node[0], node[1]))
+        .set("measured_network",
+             pair(measured.getDense(), measured.getWritten()));
+  }
+
+  /// For comparisons of whole programs, which may move the layer all the same.
+  void recordPrediction(const Candidate &candidate) {
+    candidate.conv->setAttr(
+        kPredictedAttr,
+        PredictedAttr::get(
+            &getContext(),
+            candidate.mayFold ? candidate.folded : candidate.plain,
+            candidate.tile.plan ? std::optional(candidate.tile.plan->cycles)
+                                : std::nullopt,
+            /*on_chip=*/std::nullopt, /*dram=*/std::nullopt));
   }
 
   static void addAlternatives(records::Decision &decision,
@@ -301,7 +306,6 @@ struct ChooseClusterPass : impl::ChooseClusterBase<ChooseClusterPass> {
   }
 
   analysis::CutOptions cut;
-  llvm::json::Object cycles; ///< option `measured`
 };
 
 } // namespace
