@@ -55,10 +55,10 @@ struct StateBinding {
   std::vector<int16_t> initial; ///< Before the first run; empty: no state.
 };
 
-/// A tensor that a run leaves in DRAM for the next, zeros before the first: an
-/// input of the model that an output of the run before replaces, as the cache
-/// of a decoder. A run writes `rows` indices of `axis`, from the position on
-/// that Cache::position tells, and nothing else.
+/// A tensor that a run leaves in DRAM for the next one, zeros before the first:
+/// an input of the model that an output of the previous run replaces, such as
+/// the cache of a decoder. A run writes `rows` indices of `axis`, starting at
+/// Cache::position, and nothing else.
 struct KeptTensor {
   std::string name;   ///< The input of the model.
   std::string output; ///< The output that replaces it.
@@ -69,8 +69,8 @@ struct KeptTensor {
   int64_t rows = 0;  ///< Of a run, if there is an axis.
 };
 
-/// What a program keeps from run to run. Programs of one model may continue
-/// with what another of them has left.
+/// What a program keeps from run to run. Several programs of one model may
+/// share it: each continues with what the others have left.
 struct Cache {
   uint64_t model = 0; ///< Checksum of the model's file.
   /// The input, an i64, that tells how many rows are filled; empty: none is
@@ -112,7 +112,7 @@ enum class PlacementMemory : uint8_t { Dram = 0, Sb = 1 };
 struct TensorPlacement {
   std::string name; ///< Name in the numeric plan.
   bool encoded = false;
-  /// Of an element; u8 says that mantissas are stored without their sign.
+  /// Of an element; u8: mantissas are stored without a sign.
   support::ElementType type = support::ElementType::F32;
   uint32_t mantissa = 0;      ///< W, if encoded.
   int32_t block = 0;          ///< B, if encoded; 0 = axis, -1 = tensor.

@@ -99,8 +99,8 @@ llvm::Expected<LoadedProgram> load(container::Program program,
                                    Fault *fault = nullptr);
 
 /// Keeps the proof of a program that load() has proved in the folder that its
-/// options named. Gives what is wrong with a kept proof, or why none can be
-/// kept, as a sentence; empty if there is nothing to say.
+/// options named. Returns a sentence that says what is wrong with a kept proof,
+/// or why none can be kept; empty if all is well.
 std::string keepProof(LoadedProgram &program);
 
 /// A second copy of a loaded program with memories of its own, to run at the

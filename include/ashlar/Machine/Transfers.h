@@ -62,7 +62,7 @@ inline bool ordersMatter(const Description &machine) {
   return machine.dma.runsPerCycle > 0 || machine.sb.banks > 0;
 }
 
-/// Joins loops that continue each other on both sides, while the product of
+/// Merges loops that are contiguous on both sides, as long as the product of
 /// their iterations is at most \p mostCount.
 void mergeLoops(TransferLoops &loops, int64_t mostCount);
 
@@ -99,9 +99,9 @@ public:
   /// - each of these with one of the loops that a descriptor cannot hold
   ///   outermost.
   ///
-  /// Inside the chip, of equal orders the one that leaves more of the ports to
-  /// others wins; otherwise the given one. A machine on which orders do not
-  /// matter keeps the given one.
+  /// Among equal orders, the given one wins; inside the chip the one that
+  /// leaves more of the ports to others. If orders do not matter on the
+  /// machine, the given one stays.
   TransferCost orderLoops(Transfer &transfer, int64_t parts, uint64_t queues);
 
   /// The loop of \p transfer along which it is cut into \p parts parts (fewer

@@ -78,7 +78,7 @@ inline int16_t fetchUnsigned(uint8_t stored, int mantissa) {
   return static_cast<int16_t>(stored & ((1 << (mantissa - 1)) - 1));
 }
 
-/// What is stored without a sign: values below zero become zero.
+/// The stored form without a sign: negative mantissas become zero.
 inline uint8_t withoutSign(int32_t m) {
   return static_cast<uint8_t>(m < 0 ? 0 : m);
 }

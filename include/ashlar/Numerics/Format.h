@@ -34,11 +34,10 @@ struct BlockFormat {
   /// Of weights: neighbouring output channels that share the exponents of their
   /// blocks, 1 to kMostRows, or kQuadrant.
   int rows = 1;
-  /// Asked for: tensors that have no negative values keep W bits besides the
-  /// sign, which is not stored.
+  /// Requested: tensors without negative values store W bits and no sign.
   bool dropsSigns = false;
-  /// Stored so: `mantissa` counts the sign all the same, and the arithmetic is
-  /// that of blocks with signs.
+  /// Of a stored format: elements have no sign bit. `mantissa` still counts
+  /// one, and the arithmetic is that of blocks with signs.
   bool isUnsigned = false;
 
   bool operator==(const BlockFormat &other) const = default;
@@ -47,16 +46,16 @@ struct BlockFormat {
   int storedBits() const { return mantissa - (isUnsigned ? 1 : 0); }
   /// Bytes of one stored mantissa: 1 up to 8 bits, else 2.
   int mantissaBytes() const { return storedBits() <= 8 ? 1 : 2; }
-  /// The format of a tensor that is no constant factor of a product.
+  /// The format of a tensor that is not a constant factor of a product.
   BlockFormat withoutRows() const {
     BlockFormat format = *this;
     format.rows = 1;
     return format;
   }
   /// The format of constant weights of \p outputs output channels and \p
-  /// length elements along the block axis: rows end with the channels; the
-  /// quadrants are half of the channels by the shortest blocks that cover half
-  /// of the axis, or by the longest blocks.
+  /// length elements along the block axis: `rows` is at most the channels. For
+  /// quadrants it is half of the channels, and `block` the shortest that covers
+  /// half of the axis, or the longest if none does.
   BlockFormat ofWeights(int64_t outputs, int64_t length) const;
   /// The format of a tensor that has no negative values.
   BlockFormat withoutSigns() const {

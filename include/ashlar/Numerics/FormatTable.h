@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Formats per product: what the user or the search for formats asks of the
-// quantise phase, and its JSON form.
+// Formats per product, as the user or the format search requests them from the
+// quantise phase, and their JSON form.
 
 #ifndef ASHLAR_NUMERICS_FORMATTABLE_H
 #define ASHLAR_NUMERICS_FORMATTABLE_H
@@ -53,8 +53,8 @@ llvm::Expected<FormatTable> parseFormatTable(llvm::StringRef text,
 /// The same JSON with canonical formats.
 llvm::json::Value toJson(const FormatTable &table);
 
-/// One line that says what the table is: its format, both, and how many nodes
-/// have their own.
+/// One line for reports: the format of the table, or both formats, and how many
+/// nodes have their own.
 std::string toString(const FormatTable &table);
 
 } // namespace ashlar::numerics

@@ -18,11 +18,10 @@
 
 namespace ashlar::support {
 
-/// Which file somebody has read, and its state from before the first byte to
-/// after the last one. A file in the same state has the same bytes if
-/// isReliable(): whoever writes to a file changes `changed`, which nobody can
-/// set without the system's clock
-/// (docs/decisions/machine/2026-11-23-kept-proofs.md).
+/// Which file was read, and its state from before the first byte to after the
+/// last one. If isReliable(), a file in the same state has the same bytes:
+/// every write to a file updates `changed`, which can only be set through the
+/// system's clock (docs/decisions/machine/2026-11-23-kept-proofs.md).
 struct FileState {
   uint64_t device = 0, number = 0, bytes = 0;
   int64_t modified = 0, changed = 0; ///< Nanoseconds since 1970.
