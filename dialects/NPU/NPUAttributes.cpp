@@ -66,6 +66,9 @@ LogicalResult PredictedAttr::verify(
 LogicalResult
 MeasuredAttr::verify(llvm::function_ref<InFlightDiagnostic()> emitError,
                      int64_t dense, int64_t written, DictionaryAttr nodes) {
+  if (dense < 0 || written < 0)
+    return emitError() << "measured_c2: expected cycles of networks, found "
+                       << dense << " and " << written;
   for (NamedAttribute node : nodes) {
     auto cycles = dyn_cast<DenseI64ArrayAttr>(node.getValue());
     if (!cycles || cycles.size() != 2)

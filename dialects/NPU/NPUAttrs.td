@@ -289,6 +289,7 @@ def NPU_MeasuredAttr : NPU_Attr<"Measured", "measured"> {
     Example: `#npu.measured<dense = 900, written = 700, nodes = {conv1 = array<i64: 300, 100>}>`
 
     - measured_c1: a node has two numbers of cycles.
+    - measured_c2: the cycles of both networks are at least 0.
   }];
   let parameters = (ins "int64_t":$dense, "int64_t":$written,
                         "::mlir::DictionaryAttr":$nodes);

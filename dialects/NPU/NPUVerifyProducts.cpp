@@ -8,6 +8,7 @@
 #include "dialects/NPU/NPUKept.h"
 #include "dialects/NPU/NPUVerify.h"
 #include "mlir/IR/OpImplementation.h"
+#include "mlir/IR/TypeUtilities.h"
 #include "llvm/ADT/STLExtras.h"
 
 using namespace mlir;

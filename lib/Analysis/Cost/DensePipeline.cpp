@@ -6,6 +6,7 @@
 
 #include "ashlar/Analysis/Array/PatternTiles.h"
 #include "ashlar/Analysis/Cost/FunctionCycles.h"
+#include "ashlar/Analysis/Cost/OperationCycles.h"
 #include "ashlar/Analysis/Cost/ProductWindows.h"
 #include "llvm/Support/MathExtras.h"
 

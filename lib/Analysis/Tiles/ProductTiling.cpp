@@ -101,29 +101,18 @@ OperandModel kernelOperand(llvm::ArrayRef<int64_t> shape, int64_t outputAxis) {
   return operand;
 }
 
-template <typename Op>
-TilingModel modelOfConv(Op op, const machine::Description &machine) {
-  TilingModel model = baseModel(op);
-  int64_t rank = model.resultShape.size();
-  model.tileAxes.push_back(0);
-  for (int64_t i = 2; i < rank; ++i)
-    model.tileAxes.push_back(i);
-  Shape input(shapeOf(op.getX())), kernel(shapeOf(op.getW()));
-  llvm::SmallVector<WindowAxis, 5> axes(rank), pooled;
-  for (int64_t i = 2; i < rank; ++i)
-    axes[i] = {input[i], op.getStrides()[i - 2], op.getPads()[i - 2], kernel[i],
-               op.getDilations()[i - 2]};
-  if (npu::PoolingAttr pooling = npu::poolingOf(op)) {
-    pooled.resize(rank);
-    for (int64_t i = 2; i < rank; ++i)
-      pooled[i] = mapAxis(pooling, i);
-  }
+/// What a convolution reads of its operand of shape `input`: the windows that
+/// `axes` describe, of the map if `pooled` are those of a pool in the drain.
+OperandModel windowOperand(const Shape &input,
+                           const llvm::SmallVector<WindowAxis, 5> &axes,
+                           const llvm::SmallVector<WindowAxis, 5> &pooled,
+                           const Lanes &lanes) {
   OperandModel x;
   x.axis = 1;
-  const Lanes lanes = x.lanes = readLanesOf(op);
-  keepGroups(model, lanes);
+  x.lanes = lanes;
+  const auto rank = static_cast<int64_t>(axes.size());
   // Row groups address pixels from the start of a row.
-  int64_t cut = lanes.folded() && !lanes.spread() ? rank - 1 : rank;
+  const int64_t cut = lanes.folded() && !lanes.spread() ? rank - 1 : rank;
   x.region = [=](const Region &out) {
     Region region = Region::whole(input);
     region.start[0] = out.start[0];
@@ -146,7 +135,29 @@ TilingModel modelOfConv(Op op, const machine::Description &machine) {
     x.edges[i] = pooled[i].over(axes[i]).edges();
     x.edges[i][1] = std::min(x.edges[i][1], pooled[i].edges()[1]);
   }
-  model.operands.push_back(x);
+  return x;
+}
+
+template <typename Op>
+TilingModel modelOfConv(Op op, const machine::Description &machine) {
+  TilingModel model = baseModel(op);
+  int64_t rank = model.resultShape.size();
+  model.tileAxes.push_back(0);
+  for (int64_t i = 2; i < rank; ++i)
+    model.tileAxes.push_back(i);
+  Shape input(shapeOf(op.getX())), kernel(shapeOf(op.getW()));
+  llvm::SmallVector<WindowAxis, 5> axes(rank), pooled;
+  for (int64_t i = 2; i < rank; ++i)
+    axes[i] = {input[i], op.getStrides()[i - 2], op.getPads()[i - 2], kernel[i],
+               op.getDilations()[i - 2]};
+  if (npu::PoolingAttr pooling = npu::poolingOf(op)) {
+    pooled.resize(rank);
+    for (int64_t i = 2; i < rank; ++i)
+      pooled[i] = mapAxis(pooling, i);
+  }
+  const Lanes lanes = readLanesOf(op);
+  keepGroups(model, lanes);
+  model.operands.push_back(windowOperand(input, axes, pooled, lanes));
   model.operands.append(op->getNumOperands() - 1, streamedOperand());
   if (op.getResidual()) {
     model.operands.back() = broadcastOperand(op.getResidual(), rank, 1);

@@ -360,6 +360,12 @@ module attributes {npu.measured = #npu.measured<dense = 900, written = 700, node
 
 // -----
 
+// expected-error@+1 {{measured_c2: expected cycles of networks, found 900 and -1}}
+module attributes {npu.measured = #npu.measured<dense = 900, written = -1, nodes = {}>} {
+}
+
+// -----
+
 // expected-error@+1 {{attribute 'npu.measured' must be a #npu.measured, found "{}"}}
 module attributes {npu.measured = "{}"} {
 }
