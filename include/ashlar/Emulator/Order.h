@@ -65,9 +65,22 @@ enum class Moves {
   Shared   ///< Every instruction goes to the queue that is free first.
 };
 
+/// Which of the instructions that depend on nothing any more a free queue
+/// takes.
+enum class Pick {
+  /// The most urgent one, although DRAM or a bank of SB may serve others first.
+  MostUrgent,
+  /// The one that starts first, of several the most urgent one. But a transfer
+  /// does not take DRAM from the next instruction that becomes ready if that
+  /// one
+  /// is more urgent.
+  FirstToStart
+};
+
 struct ListRule {
   Urgency urgency = Urgency::Program;
   Moves moves = Moves::Free;
+  Pick pick = Pick::FirstToStart;
   /// Other than 0: urgencies by critical path are multiplied by factors from 1
   /// to 1.5, drawn per node.
   uint32_t seed = 0;
@@ -85,8 +98,8 @@ public:
   OrderTrials &operator=(OrderTrials &&) noexcept;
   ~OrderTrials();
 
-  /// A list schedule: whenever a queue is free, it takes the most urgent ready
-  /// instruction, or else the one that becomes ready first. `before` is 0,
+  /// A list schedule: whenever a queue is free, it takes one of the ready
+  /// instructions, or else the one that becomes ready first. `before` is 0,
   /// `after` what the schedule takes where queues wait for each other at no
   /// cost. Nothing if the dependences form a cycle.
   std::optional<ProgramOrder> listSchedule(const ListRule &rule) const;

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // List scheduling of a program without semaphores: queues are followed side by
-// side in the order of their starts, and each takes the most urgent of the
-// instructions whose dependences are met.
+// side in the order of their starts, and each takes one of the instructions
+// whose dependences are met.
 
 #include "OrderedQueue.h"
 #include "Trials.h"
 #include "llvm/ADT/STLExtras.h"
 #include <array>
+#include <map>
 #include <numeric>
 #include <queue>
 
@@ -115,10 +116,11 @@ class Scheduler {
 public:
   Scheduler(const Impl &impl, const Graph &graph, PlannedTensors &tensors,
             llvm::ArrayRef<Work> work, std::vector<uint64_t> urgency,
-            Moves moves)
+            const ListRule &rule)
       : queueOf(impl.queues), impl(impl), graph(graph), tensors(tensors),
         servers(impl.program.machine), work(work), urgency(std::move(urgency)),
-        before(graph.countBefore()), ready(graph.steps(), 0), moves(moves) {}
+        before(graph.countBefore()), ready(graph.steps(), 0), moves(rule.moves),
+        pick(rule.pick) {}
 
   /// Fills `order`; false if the dependences leave something out.
   bool run();
@@ -137,8 +139,11 @@ private:
     bool ordered = false;
     std::vector<uint32_t> instructions; ///< If ordered.
     size_t next = 0;
-    Heap coming;    ///< By the cycle from which they may start.
-    Heap available; ///< By urgency: they may start when the queue is free.
+    Heap coming; ///< By the cycle from which they may start.
+    /// Those that may start when the queue is free, by urgency and apart for
+    /// what they claim: of one heap all start when the first one could.
+    std::map<uint64_t, Heap> available;
+    Heap *chosen = nullptr; ///< That of candidate().
   };
   struct Queue {
     uint64_t cursor = 0, retired = 0;
@@ -147,6 +152,11 @@ private:
   unsigned queueFor(unsigned queue) const;
   void release(uint32_t step);
   std::optional<Entry> candidate(Line &line, unsigned queue);
+  std::optional<Entry> nextOrdered(const Line &line) const;
+  void collect(Line &line, unsigned queue);
+  uint64_t claimed(uint32_t index) const;
+  bool precedes(const Entry &a, const Entry &b) const;
+  bool delays(const Entry &entry, const Entry &other) const;
   uint64_t startOf(uint32_t index) const;
   void perform(uint32_t index);
 
@@ -159,6 +169,7 @@ private:
   std::vector<uint32_t> before;  ///< Dependences that are not met.
   std::vector<uint64_t> ready;   ///< Cycle from which the met ones allow it.
   Moves moves;
+  Pick pick;
   Line lines[numQueues];
   Queue queues[numQueues];
 };
@@ -246,26 +257,82 @@ uint64_t Scheduler::startOf(uint32_t index) const {
   return start;
 }
 
-/// What a line would do next, and when.
-std::optional<Scheduler::Entry> Scheduler::candidate(Line &line,
-                                                     unsigned queue) {
-  if (line.ordered) {
-    if (line.next == line.instructions.size() ||
-        before[line.instructions[line.next]] > 0)
-      return std::nullopt;
-    const uint32_t index = line.instructions[line.next];
-    return Entry{startOf(index), index};
-  }
+/// Which servers an instruction needs. More than 64 share bits: then some heap
+/// has instructions of several kinds, and its first may not start first.
+uint64_t Scheduler::claimed(uint32_t index) const {
+  uint64_t servers = 0;
+  if (pick == Pick::FirstToStart)
+    for (const Claim &claim : work[index].claims)
+      servers |= uint64_t(1) << (claim.server % 64);
+  return servers;
+}
+
+/// Whether \p a starts before \p b, or with it and is more urgent.
+bool Scheduler::precedes(const Entry &a, const Entry &b) const {
+  return std::pair(a.first, urgency[a.second]) <
+         std::pair(b.first, urgency[b.second]);
+}
+
+/// Whether DRAM works for \p entry when \p other, which is more urgent, could
+/// have it.
+bool Scheduler::delays(const Entry &entry, const Entry &other) const {
+  if (urgency[entry.second] <= urgency[other.second])
+    return false;
+  auto dramOf = [&](uint32_t index) {
+    return llvm::find_if(work[index].claims, [](const Claim &claim) {
+      return claim.server == Servers::dram;
+    });
+  };
+  const Claim *own = dramOf(entry.second), *next = dramOf(other.second);
+  return own != work[entry.second].claims.end() &&
+         next != work[other.second].claims.end() &&
+         entry.first + own->after + own->cycles > other.first + next->after;
+}
+
+std::optional<Scheduler::Entry> Scheduler::nextOrdered(const Line &line) const {
+  if (line.next == line.instructions.size() ||
+      before[line.instructions[line.next]] > 0)
+    return std::nullopt;
+  const uint32_t index = line.instructions[line.next];
+  return Entry{startOf(index), index};
+}
+
+/// What may start by now becomes available.
+void Scheduler::collect(Line &line, unsigned queue) {
   const uint64_t now = queues[queueFor(queue)].cursor;
   while (!line.coming.empty() && line.coming.top().first <= now) {
     const uint32_t index = line.coming.top().second;
-    line.available.push({urgency[index], index});
+    line.available[claimed(index)].push({urgency[index], index});
     line.coming.pop();
   }
-  Heap &heap = line.available.empty() ? line.coming : line.available;
-  if (heap.empty())
-    return std::nullopt;
-  return Entry{startOf(heap.top().second), heap.top().second};
+}
+
+/// What a line would do next, and when.
+std::optional<Scheduler::Entry> Scheduler::candidate(Line &line,
+                                                     unsigned queue) {
+  if (line.ordered)
+    return nextOrdered(line);
+  collect(line, queue);
+  std::optional<Entry> best;
+  auto consider = [&](Heap &heap, bool first) {
+    const uint32_t index = heap.top().second;
+    const Entry entry{startOf(index), index};
+    if (!best || first || precedes(entry, *best))
+      best = entry, line.chosen = &heap;
+  };
+  for (auto &[servers, heap] : line.available)
+    if (!heap.empty())
+      consider(heap, /*first=*/false);
+  if (line.coming.empty())
+    return best;
+  // With nothing to start, the queue waits for what becomes ready first.
+  if (!best)
+    consider(line.coming, /*first=*/true);
+  else if (pick == Pick::FirstToStart) {
+    const uint32_t index = line.coming.top().second;
+    consider(line.coming, delays(*best, {startOf(index), index}));
+  }
+  return best;
 }
 
 void Scheduler::perform(uint32_t index) {
@@ -273,7 +340,7 @@ void Scheduler::perform(uint32_t index) {
   if (line.ordered)
     ++line.next;
   else
-    (line.available.empty() ? line.coming : line.available).pop();
+    line.chosen->pop();
   tensors.ran(index, static_cast<uint32_t>(order.size()));
   order.push_back(index);
   const Work &own = work[index];
@@ -314,9 +381,7 @@ bool Scheduler::run() {
     std::optional<Entry> first;
     for (unsigned queue = 0; queue < numQueues; ++queue) {
       std::optional<Entry> next = candidate(lines[queue], queue);
-      if (next &&
-          (!first || std::pair(next->first, urgency[next->second]) <
-                         std::pair(first->first, urgency[first->second])))
+      if (next && (!first || precedes(*next, *first)))
         first = next;
     }
     if (!first)
@@ -354,7 +419,7 @@ OrderTrials::listSchedule(const ListRule &rule) const {
       urgency[i] = ~scaled(urgency[i], impl.nodeOf(i), rule.seed);
   }
   Scheduler scheduler(impl, graph, tensors, state->work, std::move(urgency),
-                      rule.moves);
+                      rule);
   if (!scheduler.run())
     return std::nullopt;
   ProgramOrder result;

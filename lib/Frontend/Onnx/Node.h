@@ -74,6 +74,12 @@ public:
     return model.filledRows ? model.filledRows(past) : Value();
   }
 
+  /// Tells the user what the node means where that may surprise.
+  void remark(std::string text) {
+    model.remarks.push_back(
+        fmt::format("node '{}' ({}): {}", node.name, node.op, text));
+  }
+
   bool hasAttribute(StringRef name) const { return find(name) != nullptr; }
   int64_t getInt(StringRef name, int64_t defaultValue);
   double getFloat(StringRef name, double defaultValue);

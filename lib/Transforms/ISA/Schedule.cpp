@@ -28,7 +28,7 @@ namespace ashlar::isadialect {
 
 namespace {
 
-using emulator::Moves, emulator::Urgency;
+using emulator::Moves, emulator::Pick, emulator::Urgency;
 
 /// A schedule that is tried, and its name in the decision.
 struct Rule {
@@ -41,14 +41,19 @@ struct Rule {
 /// schedule).
 constexpr Rule kRules[] = {
     {"critical-path-moves-shared", {Urgency::CriticalPath, Moves::Shared}},
+    {"program-order", {Urgency::Program, Moves::Free}},
     {"program-order-moves-shared", {Urgency::Program, Moves::Shared}},
-    {"critical-path-moves-kept", {Urgency::CriticalPath, Moves::InOrder}},
-    {"program-order", {Urgency::Program, Moves::Free}}};
+    {"most-urgent-moves-shared",
+     {Urgency::CriticalPath, Moves::Shared, Pick::MostUrgent}},
+    {"critical-path-moves-kept", {Urgency::CriticalPath, Moves::InOrder}}};
 
 /// Instructions that are scheduled in all by those rules: of longer programs
 /// the first rules alone are tried, or none, so that a program takes as long to
 /// schedule as to emit.
-constexpr size_t kListInstructions = 120000;
+constexpr size_t kListInstructions = 150000;
+
+/// Part of the cycles by which an order may gain from its order by start.
+constexpr uint64_t kClearlyWorse = 256;
 
 /// What a search lets the DMA queues do, by turns.
 constexpr Moves kMoves[] = {Moves::Free, Moves::InOrder, Moves::Shared};
@@ -275,12 +280,15 @@ LogicalResult Schedule::schedule(ProgramOp program) {
   return success();
 }
 
-/// Times a schedule, which becomes `best` if it is better.
+/// Times a schedule, which becomes `best` if it is better. One that is clearly
+/// worse already without semaphores is not timed with them.
 std::optional<uint64_t> Schedule::attempt(const Timed &timed, const Rule &rule,
                                           Choice &best) {
   auto order = timed.trials().listSchedule(rule.list);
   if (!order)
     return std::nullopt;
+  if (order->after > best.cycles + best.cycles / kClearlyWorse)
+    return order->after;
   const std::optional<uint64_t> cycles = timed.cycles(&*order);
   if (cycles && *cycles < best.cycles)
     best = {rule.name, *cycles, std::move(order)};
@@ -293,7 +301,8 @@ void Schedule::search(const Timed &timed, Choice &best) {
   for (uint32_t seed = 1; seed <= count; ++seed)
     attempt(timed,
             {"searched",
-             {Urgency::CriticalPath, kMoves[seed % std::size(kMoves)], seed}},
+             {Urgency::CriticalPath, kMoves[seed % std::size(kMoves)],
+              Pick::FirstToStart, seed}},
             best);
 }
 

@@ -282,6 +282,60 @@ vec.map op=relu channels=4 n2=512 aType=f32 aStride2=4 dstType=f32 dstOffset=819
                    .has_value());
 }
 
+TEST(Order, AQueueTakesWhatStartsFirst) {
+  // DRAM serves the long transfer of the other queue. The load with a reader is
+  // more urgent than the fill, which needs no DRAM and can start.
+  const container::Program program = assembleText(R"(
+.machine name=a1-tiny
+.memory dram=8192
+dma.copy queue=dma1 dstMem=sb n3=4 n4=1024 srcStride3=1024 srcStride4=1 dstStride3=65536 dstStride4=1
+dma.copy queue=dma0 dstMem=sb srcBase=4096 dstBase=2048 n3=4 n4=32 srcStride3=32 srcStride4=1 dstStride3=65536 dstStride4=1
+dma.fill queue=dma0 dstMem=sb dstBase=4096 n3=4 n4=32 dstStride3=65536 dstStride4=1
+vec.map op=relu channels=4 n2=8 aType=f32 aOffset=2048 aStride2=4 dstType=f32 dstOffset=8192 dstStride2=4
+)",
+                                                  false);
+  emulator::Dependences dependences;
+  dependences.pairs = {{0, 3, true}, {1, 3, true}};
+  dependences.steps = 4;
+  auto orderOf = [&](emulator::Pick pick) {
+    const auto order = emulator::listSchedule(
+        program, dependences,
+        {emulator::Urgency::CriticalPath, emulator::Moves::Free, pick});
+    return order ? order->instructions : std::vector<uint32_t>();
+  };
+  EXPECT_EQ(orderOf(emulator::Pick::FirstToStart),
+            (std::vector<uint32_t>{0, 2, 1, 3}));
+  EXPECT_EQ(orderOf(emulator::Pick::MostUrgent),
+            (std::vector<uint32_t>{0, 1, 2, 3}));
+}
+
+TEST(Order, ATransferLeavesDramToAMoreUrgentOneThatIsAboutToStart) {
+  // The short load waits for a fill of another queue. Nobody waits for the long
+  // one, which would have DRAM when the fill ends.
+  const container::Program program = assembleText(R"(
+.machine name=a1-tiny
+.memory dram=8192
+dma.fill queue=dma1 dstMem=sb dstBase=2048 n3=4 n4=32 dstStride3=65536 dstStride4=1
+dma.copy queue=dma0 dstMem=sb n3=4 n4=1024 srcStride3=1024 srcStride4=1 dstStride3=65536 dstStride4=1
+dma.copy queue=dma0 dstMem=sb srcBase=4096 dstBase=2048 n3=4 n4=32 srcStride3=32 srcStride4=1 dstStride3=65536 dstStride4=1
+vec.map op=relu channels=4 n2=512 aType=f32 aOffset=2048 aStride2=4 dstType=f32 dstOffset=8192 dstStride2=4
+)",
+                                                  false);
+  emulator::Dependences dependences;
+  dependences.pairs = {{0, 2, false}, {2, 3, true}};
+  dependences.steps = 4;
+  auto endOf = [&](emulator::Pick pick, std::vector<uint32_t> expected) {
+    const auto order = emulator::listSchedule(
+        program, dependences,
+        {emulator::Urgency::CriticalPath, emulator::Moves::Free, pick});
+    EXPECT_TRUE(order.has_value());
+    EXPECT_EQ(order->instructions, expected);
+    return order->after;
+  };
+  EXPECT_LT(endOf(emulator::Pick::FirstToStart, {0, 2, 1, 3}),
+            endOf(emulator::Pick::MostUrgent, {0, 1, 2, 3}));
+}
+
 TEST(Order, SharedMovesGoToTheQueueThatIsFreeFirst) {
   // Three long transfers of one queue, which has three others beside it.
   const container::Program program = assembleText(R"(

@@ -34,14 +34,15 @@ def Schedule : Pass<"ashlar-isa-schedule", "::mlir::ModuleOp"> {
     2. List schedules let each queue start what it can start, whichever
        operation of the network it belongs to. Vector instructions of the next
        operation fill the pauses of the current one, independent branches
-       overlap, and loads run as early as memory allows. The array and the
-       sparse cluster keep their order.
-    3. The emulator's timing model times each schedule and the order of
-       emission, with their semaphores. The fastest stays;
+       overlap, and loads run as early as memory allows. A queue takes the
+       instruction that starts first, or the most urgent one, by turns. The
+       array and the sparse cluster keep their order.
+    3. The emulator's timing model times the order of emission, and each schedule
+       that promises fewer cycles, with their semaphores. The fastest stays;
        `ashlar.decision.schedule` of the program has the cycles of each.
 
     Fewer schedules are tried for programs of more than 30,000 instructions, and
-    none for more than 120,000. `search` tries more schedules, with random
+    none for more than 150,000. `search` tries more schedules, with random
     priorities of the nodes from fixed seeds. `isa.planned` stands where its
     tensor is complete and unchanged. A program that has semaphores stays as it
     is.

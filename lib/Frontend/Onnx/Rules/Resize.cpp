@@ -37,8 +37,9 @@ struct Taps {
   SmallVector<float> added;
 };
 
-/// The length that fractional scales ask for, as ONNX's own cases measure
-/// align_corners; the integer length where the scale came from it.
+/// The length that align_corners divides by: the one that a fractional scale
+/// asks for, as in ONNX's reference and its test cases; the integer length
+/// where the scale came from it.
 float exactLength(float scale, int64_t size, int64_t result) {
   float wanted = scale * static_cast<float>(size);
   auto length = static_cast<float>(result);
@@ -299,6 +300,25 @@ void upsample(Node &n) {
     resizeAxes(n, x, how, scales, *sizes);
 }
 
+/// Other tools take the integer length of the result in any case, so that the
+/// corners meet.
+void remarkCorners(Node &n, const Interpolation &how, ArrayRef<float> scales,
+                   ArrayRef<int64_t> shape, ArrayRef<int64_t> sizes) {
+  if (how.coordinates != "align_corners")
+    return;
+  for (auto [axis, size] : llvm::enumerate(sizes)) {
+    const float length = exactLength(scales[axis], shape[axis], size);
+    if (size == 1 || length == static_cast<float>(size))
+      continue;
+    n.remark(fmt::format(
+        "align_corners with the scale {} measures dimension {} as {} elements, "
+        "as ONNX's reference does; PyTorch and ONNX Runtime measure the {} of "
+        "the result, which 'sizes' instead of 'scales' asks for",
+        scales[axis], axis, length, size));
+    return;
+  }
+}
+
 Interpolation readInterpolation(Node &n) {
   Interpolation how;
   how.mode = n.getString("mode", "nearest");
@@ -435,8 +455,10 @@ void resize(Node &n) {
   SmallVector<float> scales(rankOf(x), 1.0f);
   for (auto [axis, scale] : llvm::zip(axes, *numbers))
     scales[axis] = static_cast<float>(scale);
-  if (auto sizes = sizesFromScales(n, x, scales))
+  if (auto sizes = sizesFromScales(n, x, scales)) {
+    remarkCorners(n, how, scales, shapeOf(x), *sizes);
     resizeAxes(n, x, how, scales, *sizes);
+  }
 }
 
 } // namespace
