@@ -95,7 +95,7 @@ SparseChecker::Result SparseChecker::copyConstants(const isa::DmaCopy &op) {
         continue;
       }
       std::memcpy(&weights[to], bytes, run);
-      std::memset(&isKnown[to], 1, run);
+      isKnown.set(static_cast<unsigned>(to), static_cast<unsigned>(to + run));
     }
   });
   return finding;
@@ -111,10 +111,12 @@ SparseChecker::Result SparseChecker::visit(const isa::DmaCopy &op, Accesses &,
 llvm::ArrayRef<uint8_t> SparseChecker::knownWeights(uint64_t begin,
                                                     uint64_t bytes) const {
   const uint64_t limit = std::min<uint64_t>(begin + bytes, weights.size());
-  uint64_t end = begin;
-  while (end < limit && isKnown[end])
-    ++end;
-  return llvm::ArrayRef<uint8_t>(weights).slice(begin, end - begin);
+  if (begin >= limit)
+    return {};
+  const int unknown = isKnown.find_first_unset_in(static_cast<unsigned>(begin),
+                                                  static_cast<unsigned>(limit));
+  const uint64_t end = unknown < 0 ? limit : static_cast<uint64_t>(unknown);
+  return llvm::ArrayRef(weights.data() + begin, end - begin);
 }
 
 SparseChecker::Result SparseChecker::knownValue(uint64_t address,

@@ -22,6 +22,8 @@
 #include "ashlar/Container/Container.h"
 #include "ashlar/Isa/CoefficientStream.h"
 #include "ashlar/Machine/TileGeometry.h"
+#include "ashlar/Support/RawVector.h"
+#include "llvm/ADT/BitVector.h"
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/ADT/StringMap.h"
 #include <cstdint>
@@ -174,8 +176,8 @@ private:
   const machine::Description &machine;
   ProofWork &work;
   llvm::ArrayRef<container::Segment> constants; ///< DRAM, ascending.
-  std::vector<uint8_t> weights;                 ///< Contents of weight memory.
-  std::vector<uint8_t> isKnown;                 ///< Per byte.
+  support::RawVector<uint8_t> weights;          ///< Contents of weight memory.
+  llvm::BitVector isKnown;                      ///< Per byte.
   FollowedStreams followed;
   ScatterStreams scattered;
   std::vector<Table> tables;
