@@ -93,10 +93,11 @@ TEST(AccessRecords, InterleavedRowsDoNotMeet) {
             0u);
 }
 
-/// An access to a memory that is one bucket, by writes and reads.
+/// An access that begins in the first bucket of the test below, a write or a
+/// read.
 isa::Access drawInBucket(std::mt19937 &random) {
   isa::Access access = draw(random);
-  access.space = isa::Space::Dram;
+  access.space = isa::Space::Sb;
   access.partBegin = random() % 4;
   access.partEnd = access.partBegin + 1 + random() % 2;
   access.write = random() % 3 == 0;
@@ -125,6 +126,7 @@ void expectFound(const AccessRecords &records, AccessRecords::Query query,
 
 TEST(AccessRecords, SearchesOfLongLanesMissNothing) {
   machine::Description machine;
+  machine.sb.bytesPerPartition = 64 * 4096; // Buckets of 4,096.
   AccessRecords records(machine);
   std::mt19937 random(11);
   size_t longest = 0;
