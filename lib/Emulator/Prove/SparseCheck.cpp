@@ -148,6 +148,24 @@ static isa::MapBox loadedInput(const isa::DmaTile &op, const TileEntry &entry) {
   return input;
 }
 
+/// Bytes that are written anew no longer belong to an older load.
+void SparseChecker::forgetOverwritten(uint64_t set, const Accesses &accesses) {
+  llvm::erase_if(sets[set], [&](const Load &old) {
+    return llvm::any_of(accesses, [&](const Access &access) {
+      if (access.space != Space::Fmu)
+        return false;
+      auto meets = [&](uint64_t begin, uint64_t end) {
+        return static_cast<int64_t>(begin) < access.end &&
+               access.begin < static_cast<int64_t>(end);
+      };
+      const uint64_t cells =
+          isa::geometryOf(old.op).slotElements() * loadedPlanes(old.op);
+      return meets(old.op.mantissas, old.end) ||
+             meets(old.op.exponents, old.op.exponents + cells);
+    });
+  });
+}
+
 SparseChecker::Result SparseChecker::visit(const isa::DmaTile &op,
                                            Accesses &accesses,
                                            std::optional<Cost> &cost) {
@@ -192,21 +210,7 @@ SparseChecker::Result SparseChecker::visit(const isa::DmaTile &op,
             geometry.slotElements() * storedBytes(op.type, op.mantissa), 0,
             nullptr};
   load.end = op.mantissas + op.channels * load.slotBytes;
-  llvm::erase_if(sets[op.set], [&](const Load &old) {
-    // Bytes that are written anew no longer belong to an older load.
-    return llvm::any_of(accesses, [&](const Access &access) {
-      if (access.space != Space::Fmu)
-        return false;
-      auto meets = [&](uint64_t begin, uint64_t end) {
-        return static_cast<int64_t>(begin) < access.end &&
-               access.begin < static_cast<int64_t>(end);
-      };
-      const uint64_t cells =
-          isa::geometryOf(old.op).slotElements() * loadedPlanes(old.op);
-      return meets(old.op.mantissas, old.end) ||
-             meets(old.op.exponents, old.op.exponents + cells);
-    });
-  });
+  forgetOverwritten(op.set, accesses);
   if (op.drained) {
     opened[op.set] = std::make_shared<KeptPixels>(op, table->units);
     load.kept = opened[op.set];

@@ -167,6 +167,8 @@ private:
   uint64_t drainSteps(const isa::ActDrain &op, const Table &table) const;
   void drainAccesses(const isa::ActDrain &op, const Table &table,
                      Accesses &accesses) const;
+  /// Drops the loads of a set of buffers that \p accesses write over.
+  void forgetOverwritten(uint64_t set, const Accesses &accesses);
   /// What the opening of tiles for drains has to be.
   Result checkOpened(const isa::DmaTile &op, const Table &table) const;
   /// Follows the results of a drain into the tiles that were opened for them.
