@@ -129,35 +129,40 @@ function(ashlar_add_script name)
   install(PROGRAMS ${name} DESTINATION bin)
 endfunction()
 
-# ashlar_set_tests(TARGET [MLIR] [APART sources...]): options of what tests. The
-# sources of APART have helpers by the same names as others: each is compiled by
-# itself, not in a group.
+# ashlar_set_tests(TARGET [MLIR] [OPTIMISED] [APART sources...]): options of what
+# tests. The sources of APART have helpers by the same names as others: each is
+# compiled by itself, not in a group.
 function(ashlar_set_tests name)
-  cmake_parse_arguments(ARG "MLIR" "" "APART" ${ARGN})
+  cmake_parse_arguments(ARG "MLIR;OPTIMISED" "" "APART" ${ARGN})
   ashlar_set_common(${name})
   set_source_files_properties(${ARG_APART} PROPERTIES
     SKIP_UNITY_BUILD_INCLUSION ON)
+  set(kind Base)
   if(ARG_MLIR)
-    ashlar_precompile(${name} MlirTest)
-  else()
-    ashlar_precompile(${name} Test)
+    set(kind Mlir)
   endif()
+  if(NOT ARG_OPTIMISED)
+    ashlar_compile_quickly(${name})
+    string(REPLACE Base "" kind ${kind}Test)
+  endif()
+  ashlar_precompile(${name} ${kind})
 endfunction()
 
 # ashlar_add_test_library(NAME SOURCES... LINK libs... [APART sources...]): what
-# several unit tests use.
+# several unit tests use, optimised.
 function(ashlar_add_test_library name)
   cmake_parse_arguments(ARG "" "" "LINK;APART" ${ARGN})
   add_library(${name} STATIC EXCLUDE_FROM_ALL ${ARG_UNPARSED_ARGUMENTS})
   target_link_libraries(${name} PUBLIC ${ARG_LINK} GTest::gtest)
-  ashlar_set_tests(${name} APART ${ARG_APART})
+  ashlar_set_tests(${name} OPTIMISED APART ${ARG_APART})
 endfunction()
 
-# ashlar_add_unittest(NAME SOURCES... LINK libs... [MLIR] [APART sources...]):
-# built by check targets, run through lit. MLIR: most of its sources use MLIR.
+# ashlar_add_unittest(NAME SOURCES... LINK libs... [MLIR] [OPTIMISED]
+# [APART sources...]): built by check targets, run through lit. MLIR: most of its
+# sources use MLIR. OPTIMISED: it runs for longer than it compiles.
 add_custom_target(ashlar-unittests)
 function(ashlar_add_unittest name)
-  cmake_parse_arguments(ARG "MLIR" "" "LINK;APART" ${ARGN})
+  cmake_parse_arguments(ARG "MLIR;OPTIMISED" "" "LINK;APART" ${ARGN})
   add_executable(${name} EXCLUDE_FROM_ALL ${ARG_UNPARSED_ARGUMENTS})
   target_link_libraries(${name} PRIVATE ${ARG_LINK} GTest::gtest
     GTest::gtest_main)
@@ -166,7 +171,10 @@ function(ashlar_add_unittest name)
   add_dependencies(ashlar-unittests ${name})
   set(kind)
   if(ARG_MLIR)
-    set(kind MLIR)
+    list(APPEND kind MLIR)
+  endif()
+  if(ARG_OPTIMISED)
+    list(APPEND kind OPTIMISED)
   endif()
   ashlar_set_tests(${name} ${kind} APART ${ARG_APART})
 endfunction()

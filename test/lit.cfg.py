@@ -38,7 +38,10 @@ for name in ("HOME", "UBSAN_OPTIONS", "ASAN_OPTIONS"):
 # Proofs are kept in the build, not in the home of whoever runs the tests.
 config.environment["XDG_CACHE_HOME"] = os.path.join(
     config.ashlar_obj_root, "test", "cache")
-config.environment["PYTHONDONTWRITEBYTECODE"] = "1"
+# Bytecode of Python too: a test compiles no module that another has compiled, and
+# the source tree stays as it is.
+config.environment["PYTHONPYCACHEPREFIX"] = os.path.join(
+    config.ashlar_obj_root, "test", "pycache")
 config.environment["ASHLAR_BUILD"] = config.ashlar_obj_root
 
 source_root = config.ashlar_src_root

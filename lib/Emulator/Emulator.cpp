@@ -102,10 +102,14 @@ static llvm::Error prepare(LoadedProgram::Impl &impl, const Options &options) {
   engine.machine = &program.machine;
   impl.costMachine = costMachineOf(program.machine);
   engine.costMachine = &impl.costMachine;
-  if (llvm::Error error = engine.memory.allocate(
+  if (llvm::Error error = engine.memory.plan(
           program.machine, program.dramBytes, options.maxMemory,
           usesSparse(impl.code), stagedBytes(impl.code, program.machine)))
     return error;
+  // What is only timed reads no memory.
+  if (options.functional)
+    if (llvm::Error error = engine.memory.take())
+      return error;
   for (uint32_t i = 0; i < program.dumps.size(); ++i)
     impl.dumpOrder.push_back(i);
   llvm::sort(impl.dumpOrder, [&](uint32_t a, uint32_t b) {
@@ -195,6 +199,8 @@ llvm::Expected<LoadedProgram> emulator::replicate(const LoadedProgram &program,
   if (from.listRun)
     impl->listRun = ListRun::of(from.listRun->cut());
   if (llvm::Error error = prepare(*impl, options))
+    return error;
+  if (llvm::Error error = impl->engine.memory.take())
     return error;
   impl->hasConstants = true;
   FirstContents contents(impl->program, impl->engine.memory, options.threads);
@@ -498,6 +504,8 @@ emulator::run(LoadedProgram &program,
     if (llvm::Error error = checkKept(impl.program, options.kept))
       return error;
     if (llvm::Error error = selectKernels(impl, options))
+      return error;
+    if (llvm::Error error = impl.engine.memory.take())
       return error;
     if (!std::exchange(impl.hasConstants, true))
       copyConstants(impl.program, impl.engine.memory);

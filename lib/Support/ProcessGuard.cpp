@@ -11,6 +11,7 @@
 #include "llvm/Support/raw_ostream.h"
 #include <csignal>
 #include <cstdint>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <pthread.h>
@@ -100,4 +101,14 @@ void ashlar::support::guardProcess(const char *tool) {
   action.sa_sigaction = onFault;
   action.sa_flags = SA_SIGINFO | SA_ONSTACK;
   sigaction(SIGSEGV, &action, &before);
+}
+
+void ashlar::support::endProcess(int status) {
+#ifdef NDEBUG
+  onExit(status, nullptr);
+  (void)std::fflush(nullptr);
+  _exit(status);
+#else
+  std::exit(status);
+#endif
 }

@@ -9,6 +9,6 @@
 int main(int argc, char **argv) {
   ashlar::support::guardProcess("ashlarc");
   ashlar::support::allocateInLargePages(uint64_t(1) << 30);
-  return ashlar::pipelines::compilerMain(
-      std::vector<std::string>(argv + (argc > 0), argv + argc));
+  ashlar::support::endProcess(ashlar::pipelines::compilerMain(
+      std::vector<std::string>(argv + (argc > 0), argv + argc)));
 }

@@ -19,6 +19,11 @@ namespace ashlar::support {
 /// handled them before.
 void guardProcess(const char *tool);
 
+/// Ends a guarded process as the end of main would, before what libraries have
+/// built, such as the registry of ONNX's operators, is taken apart. Builds with
+/// assertions do that: sanitizers look for leaks at the end.
+[[noreturn]] void endProcess(int status);
+
 } // namespace ashlar::support
 
 #endif // ASHLAR_SUPPORT_PROCESSGUARD_H

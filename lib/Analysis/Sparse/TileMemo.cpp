@@ -8,15 +8,31 @@
 
 #include "ashlar/Support/Memo.h"
 
+#include <mutex>
+#include <optional>
+
 namespace ashlar::analysis {
 namespace {
+
+/// A machine as one number. Searches ask for the same one thousands of times.
+support::ArgumentDigest::Number digestOf(const machine::Description &machine) {
+  static std::mutex mutex;
+  static std::optional<machine::Description> latest;
+  static support::ArgumentDigest::Number number;
+  const std::lock_guard<std::mutex> lock(mutex);
+  if (!latest || *latest != machine) {
+    latest = machine;
+    number = support::ArgumentDigest().add(machine::toYaml(machine)).take();
+  }
+  return number;
+}
 
 /// Everything that a prediction depends on.
 class PlanArguments {
 public:
   PlanArguments(const TileProblem &problem,
                 const machine::Description &machine) {
-    digest.add(machine::toYaml(machine));
+    digest.add(digestOf(machine));
     digest.add(problem.extent).add(problem.kernel);
     digest.add(problem.stride).add(problem.dilation);
     digest.add(problem.channels).add(problem.outputs).add(problem.groups);

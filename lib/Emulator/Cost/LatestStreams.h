@@ -32,9 +32,13 @@ public:
   /// Keeps what \p bytes gave in \p form, in place of an older one.
   std::shared_ptr<const Found>
   keep(const Form &form, llvm::ArrayRef<uint8_t> bytes, Found found) {
-    Stream stream{form, bytes.vec(),
-                  std::make_shared<const Found>(std::move(found))};
-    std::shared_ptr<const Found> kept = stream.found;
+    return keep(form, bytes, std::make_shared<const Found>(std::move(found)));
+  }
+
+  std::shared_ptr<const Found> keep(const Form &form,
+                                    llvm::ArrayRef<uint8_t> bytes,
+                                    std::shared_ptr<const Found> kept) {
+    Stream stream{form, bytes.vec(), kept};
     if (streams.size() < mostStreams) {
       streams.push_back(std::move(stream));
       return kept;

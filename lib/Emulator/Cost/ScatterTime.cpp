@@ -25,9 +25,6 @@ static bool isClosed(const ScatterUnit &unit) {
          (unit.variant == ScatterVariant::D && unit.weightsPerStep <= 2);
 }
 
-/// A product that adds to no result.
-static constexpr uint64_t noEntry = ~uint64_t(0);
-
 static ScatterUnit unitOf(const machine::Description &machine,
                           const isa::TccRun &op, uint64_t lanes) {
   return {static_cast<ScatterVariant>(op.variant), static_cast<uint32_t>(lanes),
@@ -322,48 +319,53 @@ const machine::BankCounts &ScatterTime::sumsUnder(Block &block,
     return sums.counts;
   sums.known = true;
   sums.counts.clear();
+  const Results results = resultsOf(block, tap);
   for (const ScatterItem &datum : block.items)
-    if (const uint64_t to = entryOf(block, datum, tap); to != noEntry)
+    if (const uint64_t to = results.entryOf(datum); to != noEntry)
       sums.counts.add(to);
   return sums.counts;
 }
 
-/// The entry that a datum meets under a tap, from the first one of a region.
-uint64_t ScatterTime::entryOf(const Block &block, const ScatterItem &datum,
-                              uint32_t tap) const {
-  // Unsigned: what lies before the first result is beyond the last one.
-  const uint64_t y =
-      static_cast<uint64_t>(datum.row) - geometry.h.taps[tap / op.kW].shift;
-  const uint64_t x =
-      static_cast<uint64_t>(datum.col) - geometry.w.taps[tap % op.kW].shift;
-  return y < entry.rows && x < entry.cols
-             ? (block.image * op.tileH + y) * op.tileW + x
-             : noEntry;
+ScatterTime::Results ScatterTime::resultsOf(const Block &block,
+                                            uint32_t tap) const {
+  const uint64_t rowShift = geometry.h.taps[tap / op.kW].shift;
+  const uint64_t colShift = geometry.w.taps[tap % op.kW].shift;
+  return {entry.rows, entry.cols, rowShift,
+          colShift,   op.tileW,   block.image * op.tileH * op.tileW};
 }
 
 /// Sums of a slice over a block in the fullest bank, one by one.
 uint64_t ScatterTime::sumsEach(const Block &block,
                                const ScatterStream::Slice &slice) {
-  uint32_t most = 0;
-  auto count = [&](uint64_t to, uint64_t offset) {
-    if (to == noEntry)
-      return;
-    const uint64_t bank = (to + offset) % inBank.size();
-    most = std::max(most, ++inBank[bank]);
-    counted.push_back(bank);
+  const uint64_t mask = inBank.size() - 1; // A power of two.
+  const size_t most =
+      block.items.size() * (slice.taps.size() + slice.entries.size());
+  if (counted.size() < most)
+    counted.resize(most);
+  uint32_t *const sums = inBank.data();
+  uint32_t *next = counted.data();
+  uint32_t fullest = 0;
+  auto count = [&](uint64_t to) {
+    const auto bank = static_cast<uint32_t>(to & mask);
+    fullest = std::max(fullest, ++sums[bank]);
+    *next++ = bank;
   };
-  for (const ScatterItem &datum : block.items) {
-    for (uint32_t tap : slice.taps)
-      count(entryOf(block, datum, tap), 0);
-    const uint64_t first =
-        slice.entries.empty() ? noEntry : entryOf(block, datum, 0);
-    for (uint32_t offset : slice.entries)
-      count(first, offset);
+  for (uint32_t tap : slice.taps) {
+    const Results results = resultsOf(block, tap);
+    for (const ScatterItem &datum : block.items)
+      if (const uint64_t to = results.entryOf(datum); to != noEntry)
+        count(to);
   }
-  for (uint64_t bank : counted)
-    inBank[bank] = 0;
-  counted.clear();
-  return most;
+  if (!slice.entries.empty()) {
+    const Results results = resultsOf(block, 0);
+    for (const ScatterItem &datum : block.items)
+      if (const uint64_t to = results.entryOf(datum); to != noEntry)
+        for (uint32_t offset : slice.entries)
+          count(to + offset);
+  }
+  for (const uint32_t *bank = counted.data(); bank != next; ++bank)
+    sums[*bank] = 0;
+  return fullest;
 }
 
 /// Sums of a slice over a block in the fullest bank.

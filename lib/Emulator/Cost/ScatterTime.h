@@ -140,6 +140,23 @@ private:
     std::vector<ScatterItem> items; ///< Where positions matter.
     std::vector<TapSums> sums;      ///< By tap.
   };
+  /// A product that adds to no result.
+  static constexpr uint64_t noEntry = ~uint64_t(0);
+  /// The results of a unit in one image under one tap.
+  struct Results {
+    uint64_t rows, cols; ///< Of the unit's own.
+    uint64_t rowShift, colShift;
+    uint64_t pitch; ///< Entries from row to row.
+    uint64_t first; ///< Of the image, from the first one of a region.
+
+    /// The entry that a datum meets, or noEntry.
+    uint64_t entryOf(const ScatterItem &datum) const {
+      // Unsigned: what lies before the first result is beyond the last one.
+      const uint64_t y = static_cast<uint64_t>(datum.row) - rowShift;
+      const uint64_t x = static_cast<uint64_t>(datum.col) - colShift;
+      return y < rows && x < cols ? first + y * pitch + x : noEntry;
+    }
+  };
   /// A phase plane of an image, cut into blocks.
   struct Plane {
     uint64_t firstBlock = 0;
@@ -157,8 +174,8 @@ private:
   void addPlane(uint64_t image, uint32_t rowPhase, uint32_t colPhase);
   bool needsPlaces() const;
   uint64_t sumsEach(const Block &block, const ScatterStream::Slice &slice);
-  uint64_t entryOf(const Block &block, const ScatterItem &datum,
-                   uint32_t tap) const;
+  /// The accumulators that the data of a block meet under a tap.
+  Results resultsOf(const Block &block, uint32_t tap) const;
   void collectPlane(const Plane &plane,
                     llvm::function_ref<bool(uint64_t)> isZero);
   llvm::Error slice(const ScatterStream::Slice &slice);
@@ -179,7 +196,7 @@ private:
   std::vector<Block> blocks;
   machine::BankCounts counts;     ///< Of the slice under consideration.
   std::vector<uint32_t> inBank;   ///< The same where sums are few; 0 between.
-  std::vector<uint64_t> counted;  ///< Banks that have any of them.
+  std::vector<uint32_t> counted;  ///< Banks that have any of them.
   uint64_t pass = 0, latency = 0; ///< Of the open channel's products and sums.
   Sums total, before;             ///< Before: without the last channel.
 };

@@ -95,7 +95,7 @@ SparseChecker::Result SparseChecker::copyConstants(const isa::DmaCopy &op) {
         continue;
       }
       std::memcpy(&weights[to], bytes, run);
-      std::memset(&isKnown[to], 1, run);
+      isKnown.set(static_cast<unsigned>(to), static_cast<unsigned>(to + run));
     }
   });
   return finding;
@@ -111,10 +111,12 @@ SparseChecker::Result SparseChecker::visit(const isa::DmaCopy &op, Accesses &,
 llvm::ArrayRef<uint8_t> SparseChecker::knownWeights(uint64_t begin,
                                                     uint64_t bytes) const {
   const uint64_t limit = std::min<uint64_t>(begin + bytes, weights.size());
-  uint64_t end = begin;
-  while (end < limit && isKnown[end])
-    ++end;
-  return llvm::ArrayRef<uint8_t>(weights).slice(begin, end - begin);
+  if (begin >= limit)
+    return {};
+  const int unknown = isKnown.find_first_unset_in(static_cast<unsigned>(begin),
+                                                  static_cast<unsigned>(limit));
+  const uint64_t end = unknown < 0 ? limit : static_cast<uint64_t>(unknown);
+  return llvm::ArrayRef(weights.data() + begin, end - begin);
 }
 
 SparseChecker::Result SparseChecker::knownValue(uint64_t address,
@@ -144,6 +146,24 @@ static isa::MapBox loadedInput(const isa::DmaTile &op, const TileEntry &entry) {
     input.cols = x1 - input.x;
   }
   return input;
+}
+
+/// Bytes that are written anew no longer belong to an older load.
+void SparseChecker::forgetOverwritten(uint64_t set, const Accesses &accesses) {
+  llvm::erase_if(sets[set], [&](const Load &old) {
+    return llvm::any_of(accesses, [&](const Access &access) {
+      if (access.space != Space::Fmu)
+        return false;
+      auto meets = [&](uint64_t begin, uint64_t end) {
+        return static_cast<int64_t>(begin) < access.end &&
+               access.begin < static_cast<int64_t>(end);
+      };
+      const uint64_t cells =
+          isa::geometryOf(old.op).slotElements() * loadedPlanes(old.op);
+      return meets(old.op.mantissas, old.end) ||
+             meets(old.op.exponents, old.op.exponents + cells);
+    });
+  });
 }
 
 SparseChecker::Result SparseChecker::visit(const isa::DmaTile &op,
@@ -190,21 +210,7 @@ SparseChecker::Result SparseChecker::visit(const isa::DmaTile &op,
             geometry.slotElements() * storedBytes(op.type, op.mantissa), 0,
             nullptr};
   load.end = op.mantissas + op.channels * load.slotBytes;
-  llvm::erase_if(sets[op.set], [&](const Load &old) {
-    // Bytes that are written anew no longer belong to an older load.
-    return llvm::any_of(accesses, [&](const Access &access) {
-      if (access.space != Space::Fmu)
-        return false;
-      auto meets = [&](uint64_t begin, uint64_t end) {
-        return static_cast<int64_t>(begin) < access.end &&
-               access.begin < static_cast<int64_t>(end);
-      };
-      const uint64_t cells =
-          isa::geometryOf(old.op).slotElements() * loadedPlanes(old.op);
-      return meets(old.op.mantissas, old.end) ||
-             meets(old.op.exponents, old.op.exponents + cells);
-    });
-  });
+  forgetOverwritten(op.set, accesses);
   if (op.drained) {
     opened[op.set] = std::make_shared<KeptPixels>(op, table->units);
     load.kept = opened[op.set];

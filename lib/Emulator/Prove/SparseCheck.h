@@ -22,6 +22,8 @@
 #include "ashlar/Container/Container.h"
 #include "ashlar/Isa/CoefficientStream.h"
 #include "ashlar/Machine/TileGeometry.h"
+#include "ashlar/Support/RawVector.h"
+#include "llvm/ADT/BitVector.h"
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/ADT/StringMap.h"
 #include <cstdint>
@@ -165,6 +167,8 @@ private:
   uint64_t drainSteps(const isa::ActDrain &op, const Table &table) const;
   void drainAccesses(const isa::ActDrain &op, const Table &table,
                      Accesses &accesses) const;
+  /// Drops the loads of a set of buffers that \p accesses write over.
+  void forgetOverwritten(uint64_t set, const Accesses &accesses);
   /// What the opening of tiles for drains has to be.
   Result checkOpened(const isa::DmaTile &op, const Table &table) const;
   /// Follows the results of a drain into the tiles that were opened for them.
@@ -174,8 +178,8 @@ private:
   const machine::Description &machine;
   ProofWork &work;
   llvm::ArrayRef<container::Segment> constants; ///< DRAM, ascending.
-  std::vector<uint8_t> weights;                 ///< Contents of weight memory.
-  std::vector<uint8_t> isKnown;                 ///< Per byte.
+  support::RawVector<uint8_t> weights;          ///< Contents of weight memory.
+  llvm::BitVector isKnown;                      ///< Per byte.
   FollowedStreams followed;
   ScatterStreams scattered;
   std::vector<Table> tables;

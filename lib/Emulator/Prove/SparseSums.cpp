@@ -3,6 +3,7 @@
 // Sums of the sparse cluster in the static pass: slots that a run reads, the
 // coefficients of its streams, its cycles, and the bounds of accumulators.
 
+#include "../Cost/KnownStreams.h"
 #include "../Cost/ScatterTime.h"
 #include "../Cost/StreamWalk.h"
 #include "../State/TensorView.h"
@@ -173,6 +174,13 @@ SparseChecker::Result SparseChecker::followStream(
   if (!work.spend(facts ? op.bytes / bytesPerStep : op.bytes * stepsPerByte) ||
       facts)
     return std::nullopt;
+  // What other programs have found costs as much work as finding it: how far a
+  // proof goes depends on its program alone.
+  facts = findKnownStream(machine, walk.form(), bytes);
+  if (facts) {
+    followed.keep(walk.form(), bytes, facts);
+    return std::nullopt;
+  }
   llvm::Expected<uint64_t> taken = isa::decodeStream(bytes, walk);
   if (!taken)
     return bad(llvm::toString(taken.takeError()));
@@ -180,6 +188,7 @@ SparseChecker::Result SparseChecker::followStream(
     return bad(fmt::format("a coefficient of region {}, the instruction has {}",
                            walk.outside(), op.regions));
   facts = followed.keep(walk.form(), bytes, walk.facts(*taken));
+  keepKnownStream(machine, walk.form(), bytes, facts);
   return std::nullopt;
 }
 

@@ -7,12 +7,14 @@
 #include "ashlar/Support/CheckedMath.h"
 #include "ashlar/Support/Error.h"
 #include "ashlar/Support/LargePages.h"
+#include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/Alignment.h"
 #include "llvm/Support/MathExtras.h"
 #include <algorithm>
 #include <atomic>
 #include <cstdlib>
 #include <cstring>
+#include <tuple>
 #include <utility>
 
 using namespace ashlar;
@@ -82,9 +84,9 @@ bool Memory::allocateDram(uint64_t bytes, uint64_t maxMemory) {
   return (maxMemory == 0 || bytes <= maxMemory) && dramBlock.allocate(bytes);
 }
 
-llvm::Error Memory::allocate(const machine::Description &description,
-                             uint64_t dramBytes, uint64_t maxMemory,
-                             bool cluster, uint64_t staged) {
+llvm::Error Memory::plan(const machine::Description &description,
+                         uint64_t dramBytes, uint64_t maxMemory, bool cluster,
+                         uint64_t staged) {
   rowBytes = description.sb.bytesPerPartition;
   group = description.xmGroup;
   if (llvm::isPowerOf2_64(group))
@@ -98,14 +100,13 @@ llvm::Error Memory::allocate(const machine::Description &description,
   fmuBytes = sparse.fmuBytes;
   accEntries = sparse.accumulatorEntries;
   const uint64_t units = cluster ? sparse.tcus : 0;
-  const uint64_t sizes[] = {
-      sbPitch * description.sb.partitions,
-      sbPitch * support::ceilDiv(description.sb.partitions, group),
-      psumPitch * description.pe.columns * sizeof(int64_t),
-      dramBytes,
-      cluster ? sparse.wmBytes : 0,
-      units * fmuSets * fmuBytes,
-      units * accEntries * sizeof(int64_t)};
+  sizes = {sbPitch * description.sb.partitions,
+           sbPitch * support::ceilDiv(description.sb.partitions, group),
+           psumPitch * description.pe.columns * sizeof(int64_t),
+           dramBytes,
+           cluster ? sparse.wmBytes : 0,
+           units * fmuSets * fmuBytes,
+           units * accEntries * sizeof(int64_t)};
   uint64_t total = 0;
   for (uint64_t size : sizes) {
     std::optional<uint64_t> sum = support::checkedAdd(total, size);
@@ -118,18 +119,24 @@ llvm::Error Memory::allocate(const machine::Description &description,
                        sizes[4] + sizes[5] + sizes[6]);
     total = *sum;
   }
-  HostBlock *blocks[] = {&sbBlock, &xmBlock,  &psumBlock, &dramBlock,
-                         &wmBlock, &fmuBlock, &accBlock};
-  const bool hasDram = dramBlock.data() && dramBlock.size() == dramBytes;
-  for (unsigned i = 0; i < std::size(blocks); ++i)
-    if (!(hasDram && blocks[i] == &dramBlock) && !blocks[i]->allocate(sizes[i]))
-      return makeError(ErrorClass::Capacity,
-                       "the host refuses {} bytes for the machine's memories",
-                       total);
   totalBytes = total;
   ownScales.assign(description.xr.registers, clearedScale);
   scales = ownScales.data();
   scaleCount = ownScales.size();
+  return llvm::Error::success();
+}
+
+llvm::Error Memory::take() {
+  HostBlock *blocks[] = {&sbBlock, &xmBlock,  &psumBlock, &dramBlock,
+                         &wmBlock, &fmuBlock, &accBlock};
+  static_assert(std::size(blocks) == std::tuple_size_v<decltype(sizes)>);
+  for (auto [block, bytes] : llvm::zip_equal(blocks, sizes)) {
+    const bool isThere = block->data() && block->size() == bytes;
+    if (!isThere && !block->allocate(bytes))
+      return makeError(ErrorClass::Capacity,
+                       "the host refuses {} bytes for the machine's memories",
+                       totalBytes);
+  }
   return llvm::Error::success();
 }
 

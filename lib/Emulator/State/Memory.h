@@ -55,14 +55,15 @@ public:
   /// Allocates DRAM alone, before the code says what else a program needs;
   /// false if \p maxMemory (0: no limit) or the host does not suffice.
   bool allocateDram(uint64_t bytes, uint64_t maxMemory);
-  /// Allocates everything else, and DRAM if that has not been done. Capacity
-  /// error if \p maxMemory (0: no limit) or
-  /// the host does not suffice.
-  /// The sparse cluster's memories only if \p cluster; `staged` bytes after
-  /// every partition hold results on their way to them.
-  llvm::Error allocate(const machine::Description &description,
-                       uint64_t dramBytes, uint64_t maxMemory, bool cluster,
-                       uint64_t staged = 0);
+  /// Says what a program needs, before take(). Capacity error if \p maxMemory
+  /// (0: no limit) does not suffice. The sparse cluster's memories only if
+  /// \p cluster; `staged` bytes after every partition hold results on their way
+  /// to them.
+  llvm::Error plan(const machine::Description &description, uint64_t dramBytes,
+                   uint64_t maxMemory, bool cluster, uint64_t staged = 0);
+  /// Allocates what is planned and not there yet. Capacity error if the host
+  /// does not suffice.
+  llvm::Error take();
 
   /// Makes these the memories of \p owner, which has to outlive them and must
   /// not allocate again, but with a PSUM, feature-map units and accumulators of
@@ -105,7 +106,7 @@ public:
            entry;
   }
 
-  /// Bytes of all memories.
+  /// Bytes of all memories that are planned.
   uint64_t size() const { return totalBytes; }
 
   /// Takes the pages of SB, XM, PSUM and the sparse cluster's memories from the
@@ -146,6 +147,8 @@ private:
   uint64_t scaleCount = 0;
   uint64_t sbPitch = 0, psumPitch = 0, rowBytes = 1, group = 1;
   std::optional<unsigned> groupShift; ///< Of a group that is a power of two.
+  /// SB, XM, PSUM, DRAM, weight memory, feature-map memories, accumulators.
+  std::array<uint64_t, 7> sizes = {};
   uint64_t totalBytes = 0;
   uint64_t fmuSets = 1, fmuBytes = 0, accEntries = 0;
 };

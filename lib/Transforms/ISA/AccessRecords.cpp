@@ -145,6 +145,52 @@ uint64_t AccessRecords::unitsOf(const isa::Access &access,
   return bucket.unitsPerBit == 0 ? ~uint64_t(0) : Marker(access, bucket).run();
 }
 
+void AccessRecords::summarise(Lane &lane) {
+  if (lane.size() < kSummarised)
+    return;
+  const llvm::ArrayRef<Record> records(lane);
+  const size_t chunks = records.size() / kChunk;
+  for (size_t chunk = lane.summaries.size(); chunk < chunks; ++chunk) {
+    const Record &first = records[chunk * kChunk];
+    Summary all{first.begin,     first.end,     first.units,
+                first.partBegin, first.partEnd, first.write};
+    for (const Record &record : records.slice(chunk * kChunk, kChunk)) {
+      all.begin = std::min(all.begin, record.begin);
+      all.end = std::max(all.end, record.end);
+      all.units |= record.units;
+      all.partBegin = std::min(all.partBegin, record.partBegin);
+      all.partEnd = std::max(all.partEnd, record.partEnd);
+      all.write |= record.write;
+    }
+    lane.summaries.push_back(all);
+  }
+}
+
+std::optional<int64_t> AccessRecords::latestConflict(const Query &query,
+                                                     Lane &lane,
+                                                     int64_t settled) const {
+  summarise(lane);
+  size_t end = lane.size();
+  while (end > 0 && lane[end - 1].index > settled) {
+    const size_t chunk = (end - 1) / kChunk, begin = chunk * kChunk;
+    if (chunk < lane.summaries.size()) {
+      const Summary &all = lane.summaries[chunk];
+      if (!(query.access.write || all.write) || !mayMeet(query, all)) {
+        end = begin;
+        continue;
+      }
+    }
+    for (; end > begin; --end) {
+      const Record &record = lane[end - 1];
+      if (record.index <= settled)
+        return std::nullopt;
+      if (mayConflict(query, record))
+        return record.index;
+    }
+  }
+  return std::nullopt;
+}
+
 uint32_t AccessRecords::keep(const isa::Access &access) {
   if (unused.empty()) {
     patterns.push_back({access, 1});
@@ -187,6 +233,7 @@ void AccessRecords::addJoined(Bucket &bucket, size_t number,
   Record record = recordOf(pattern, unitsOf(access, bucket), index);
   record.joined = true;
   Lane &lane = bucket.lanes[number];
+  keepSummaries(lane, 0);
   lane.insert(lane.begin(), record);
   bucket.newest[number] = std::max<int64_t>(bucket.newest[number], index);
   ++bucket.records;
@@ -195,8 +242,9 @@ void AccessRecords::addJoined(Bucket &bucket, size_t number,
 
 void AccessRecords::removeFirst(Bucket &bucket, size_t number, size_t count) {
   Lane &lane = bucket.lanes[number];
-  for (const Record &record : llvm::ArrayRef(lane).take_front(count))
+  for (const Record &record : llvm::ArrayRef<Record>(lane).take_front(count))
     release(record.pattern);
+  keepSummaries(lane, 0);
   lane.erase(lane.begin(), lane.begin() + static_cast<std::ptrdiff_t>(count));
   bucket.records -= count;
 }

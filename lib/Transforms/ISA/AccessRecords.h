@@ -12,6 +12,7 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 namespace ashlar::isadialect {
@@ -36,7 +37,19 @@ public:
     bool joined; ///< Stands for several: older than all others of its bucket.
   };
 
-  using Lane = std::vector<Record>;
+  /// What the records of a chunk have in common, so that a search of a long
+  /// lane leaves most of them out together.
+  struct Summary {
+    int64_t begin, end;
+    uint64_t units;
+    uint32_t partBegin, partEnd;
+    bool write;
+  };
+
+  /// Records in order, and summaries of the first ones, chunk by chunk.
+  struct Lane : std::vector<Record> {
+    std::vector<Summary> summaries;
+  };
 
   struct Bucket {
     std::array<Lane, kLanes> lanes;
@@ -66,7 +79,8 @@ public:
   /// False only if the two never touch one unit, as far as boxes and masks
   /// tell. Most records of a bucket are left out here, without a look at their
   /// patterns.
-  static bool mayMeet(const Query &query, const Record &record) {
+  template <typename RecordOrSummary>
+  static bool mayMeet(const Query &query, const RecordOrSummary &record) {
     const isa::Access &access = query.access;
     return (query.units & record.units) != 0 && access.begin < record.end &&
            record.begin < access.end && access.partBegin < record.partEnd &&
@@ -80,6 +94,28 @@ public:
            mayMeet(query, record) &&
            ((record.flat && access.numDims == 0) ||
             isa::mayConflict(access, patterns[record.pattern].access));
+  }
+
+  /// The index of the latest conflict of a lane, if it is larger than
+  /// \p settled.
+  std::optional<int64_t> latestConflict(const Query &query, Lane &lane,
+                                        int64_t settled) const;
+
+  /// Calls fn(record) for each record of a lane that may meet a query, in
+  /// order.
+  template <typename Fn>
+  static void forMeeting(const Query &query, Lane &lane, Fn fn) {
+    summarise(lane);
+    const llvm::ArrayRef<Record> records(lane);
+    for (size_t chunk = 0; chunk * kChunk < records.size(); ++chunk) {
+      if (chunk < lane.summaries.size() &&
+          !mayMeet(query, lane.summaries[chunk]))
+        continue;
+      for (const Record &record :
+           records.drop_front(chunk * kChunk).take_front(kChunk))
+        if (mayMeet(query, record))
+          fn(record);
+    }
   }
 
   /// A bit for each of 64 equal parts of a bucket, set for those that an access
@@ -103,6 +139,9 @@ public:
   void removeIf(Bucket &bucket, size_t number, Pred pred) {
     Lane &lane = bucket.lanes[number];
     auto kept = llvm::find_if(lane, pred);
+    if (kept == lane.end())
+      return;
+    keepSummaries(lane, static_cast<size_t>(kept - lane.begin()));
     for (auto at = kept; at != lane.end(); ++at)
       if (pred(*at))
         release(at->pattern);
@@ -126,6 +165,17 @@ private:
     uint32_t uses;
   };
   Record recordOf(uint32_t pattern, uint64_t units, uint32_t index);
+
+  /// Records that a summary stands for, and how long a lane with summaries is:
+  /// shorter ones are searched sooner than summarised.
+  static constexpr size_t kChunk = 32, kSummarised = 4 * kChunk;
+  /// Makes the summaries that are missing.
+  static void summarise(Lane &lane);
+  /// Of the first \p records of a lane.
+  static void keepSummaries(Lane &lane, size_t records) {
+    if (lane.summaries.size() > records / kChunk)
+      lane.summaries.resize(records / kChunk);
+  }
 
   struct Memory {
     std::vector<Bucket> buckets;

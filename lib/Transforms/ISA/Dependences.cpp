@@ -39,7 +39,7 @@ private:
   void visit(uint32_t index);
   void collect(const isa::Access &access, uint32_t index, size_t lane);
   void collectOrdered(const AccessRecords::Query &query,
-                      const AccessRecords::Bucket &bucket);
+                      AccessRecords::Bucket &bucket);
   /// `units` goes on over the buckets of the access.
   void remember(const isa::Access &access, uint32_t index, size_t lane,
                 const uint64_t *&units);
@@ -73,25 +73,20 @@ void Finder::depend(uint32_t later, uint32_t earlier, bool isResult) {
 /// The latest conflict with each queue that keeps its order. Who reads
 /// conflicts with writes alone, so that all that it follows are results.
 void Finder::collectOrdered(const AccessRecords::Query &query,
-                            const AccessRecords::Bucket &bucket) {
+                            AccessRecords::Bucket &bucket) {
   const isa::Access &access = query.access;
   for (size_t lane = 0; lane < kFreeLane; ++lane) {
-    const Latest &settled = latest[lane];
-    if (bucket.newest[lane] <= (access.write ? settled.any : settled.result))
+    Latest &own = latest[lane];
+    const int64_t settled = access.write ? own.any : own.result;
+    if (bucket.newest[lane] <= settled)
       continue;
-    for (const AccessRecords::Record &record :
-         llvm::reverse(bucket.lanes[lane])) {
-      Latest &own = latest[lane];
-      const int64_t known = access.write ? own.any : own.result;
-      if (record.index <= known)
-        break;
-      if (!records.mayConflict(query, record))
-        continue;
-      own.any = std::max<int64_t>(own.any, record.index);
-      if (!access.write)
-        own.result = record.index;
-      break;
-    }
+    const auto conflict =
+        records.latestConflict(query, bucket.lanes[lane], settled);
+    if (!conflict)
+      continue;
+    own.any = std::max(own.any, *conflict);
+    if (!access.write)
+      own.result = *conflict;
   }
 }
 
@@ -100,25 +95,25 @@ void Finder::collectOrdered(const AccessRecords::Query &query,
 /// waits for their completion, whoever reads what.
 void Finder::collect(const isa::Access &access, uint32_t index, size_t lane) {
   const uint16_t own = lane == kFreeLane ? 0 : 1u << lane;
-  for (const AccessRecords::Bucket &bucket : records.bucketsOf(access)) {
+  for (AccessRecords::Bucket &bucket : records.bucketsOf(access)) {
     const AccessRecords::Query query = records.queryOf(access, bucket);
     masks.push_back(query.units);
     collectOrdered(query, bucket);
-    for (const AccessRecords::Record &record : bucket.lanes[kFreeLane]) {
-      // Most records lie elsewhere; who follows them is looked up for others.
-      if (!records.mayMeet(query, record))
-        continue;
-      const bool isResult = record.write && !access.write;
-      const bool isStep = record.index >= seen.size();
-      if ((followers[record.index] & own) ||
-          (!isResult && !isStep && seen[record.index] == index) ||
-          !records.mayConflict(query, record))
-        continue;
-      if (!isStep)
-        seen[record.index] = index;
-      followers[record.index] |= own;
-      depend(index, record.index, isResult);
-    }
+    // Most records lie elsewhere; who follows them is looked up for others.
+    AccessRecords::forMeeting(
+        query, bucket.lanes[kFreeLane],
+        [&](const AccessRecords::Record &record) {
+          const bool isResult = record.write && !access.write;
+          const bool isStep = record.index >= seen.size();
+          if ((followers[record.index] & own) ||
+              (!isResult && !isStep && seen[record.index] == index) ||
+              !records.mayConflict(query, record))
+            return;
+          if (!isStep)
+            seen[record.index] = index;
+          followers[record.index] |= own;
+          depend(index, record.index, isResult);
+        });
   }
 }
 
@@ -131,7 +126,8 @@ void Finder::joinOldest(AccessRecords::Bucket &bucket) {
   std::optional<isa::Access> boxes[2];
   for (auto [number, count] : llvm::enumerate(counts)) {
     for (const AccessRecords::Record &old :
-         llvm::ArrayRef(bucket.lanes[number]).take_front(count)) {
+         llvm::ArrayRef<AccessRecords::Record>(bucket.lanes[number])
+             .take_front(count)) {
       depend(join, old.index, true);
       std::optional<isa::Access> &box = boxes[old.write];
       if (!box) {

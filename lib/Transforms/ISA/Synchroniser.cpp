@@ -116,7 +116,7 @@ void Synchroniser::visit(const isa::Instruction &instruction) {
 void Synchroniser::collect(const isa::Access &access, int queue, int clock,
                            Clock &latest) {
   const int pe = static_cast<int>(isa::Queue::Pe);
-  for (const AccessRecords::Bucket &bucket : records.bucketsOf(access)) {
+  for (AccessRecords::Bucket &bucket : records.bucketsOf(access)) {
     const AccessRecords::Query query = records.queryOf(access, bucket);
     masks.push_back(query.units);
     for (int c = 0; c < clockCount; ++c) {
@@ -126,15 +126,9 @@ void Synchroniser::collect(const isa::Access &access, int queue, int clock,
       if (c == clock || (clock == swapClock && c == pe) ||
           (c == swapClock && queue == pe))
         continue;
-      for (const AccessRecords::Record &record :
-           llvm::reverse(bucket.lanes[c])) {
-        if (record.index <= settled)
-          break;
-        if (!records.mayConflict(query, record))
-          continue;
-        latest[c] = record.index;
-        break;
-      }
+      if (auto conflict =
+              records.latestConflict(query, bucket.lanes[c], settled))
+        latest[c] = *conflict;
     }
   }
 }
@@ -188,7 +182,7 @@ void Synchroniser::mergeOldest(AccessRecords::Bucket &bucket) {
     const AccessRecords::Lane &lane = bucket.lanes[number];
     llvm::SmallVector<std::pair<uint32_t, isa::Access>, 4> merged;
     for (const AccessRecords::Record &old :
-         llvm::ArrayRef(lane).take_front(count)) {
+         llvm::ArrayRef<AccessRecords::Record>(lane).take_front(count)) {
       auto *same = llvm::find_if(merged, [&](const auto &box) {
         return box.second.write == old.write && box.second.merge == old.merge;
       });

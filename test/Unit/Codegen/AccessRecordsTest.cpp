@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Masks of units against all units that a pattern touches.
+// Masks of units against all units that a pattern touches, and searches of long
+// lanes against a look at every record.
 
 #include "lib/Transforms/ISA/AccessRecords.h"
 
@@ -90,6 +91,67 @@ TEST(AccessRecords, InterleavedRowsDoNotMeet) {
   EXPECT_EQ(AccessRecords::unitsOf(even, bucket) &
                 AccessRecords::unitsOf(odd, bucket),
             0u);
+}
+
+/// An access that begins in the first bucket of the test below, a write or a
+/// read.
+isa::Access drawInBucket(std::mt19937 &random) {
+  isa::Access access = draw(random);
+  access.space = isa::Space::Sb;
+  access.partBegin = random() % 4;
+  access.partEnd = access.partBegin + 1 + random() % 2;
+  access.write = random() % 3 == 0;
+  access.merge = access.write && random() % 2 == 0;
+  return access;
+}
+
+/// What latestConflict() and forMeeting() find, record by record.
+void expectFound(const AccessRecords &records, AccessRecords::Query query,
+                 AccessRecords::Lane &lane, int64_t settled) {
+  std::optional<int64_t> latest;
+  std::vector<uint32_t> meeting, visited;
+  for (const AccessRecords::Record &record : lane) {
+    if (record.index > settled && records.mayConflict(query, record))
+      latest = record.index;
+    if (AccessRecords::mayMeet(query, record))
+      meeting.push_back(record.index);
+  }
+  EXPECT_EQ(records.latestConflict(query, lane, settled), latest);
+  AccessRecords::forMeeting(query, lane,
+                            [&](const AccessRecords::Record &record) {
+                              visited.push_back(record.index);
+                            });
+  EXPECT_EQ(visited, meeting);
+}
+
+TEST(AccessRecords, SearchesOfLongLanesMissNothing) {
+  machine::Description machine;
+  machine.sb.bytesPerPartition = 64 * 4096; // Buckets of 4,096.
+  AccessRecords records(machine);
+  std::mt19937 random(11);
+  size_t longest = 0;
+  for (uint32_t index = 0; index < 4000; ++index) {
+    const isa::Access access = drawInBucket(random);
+    AccessRecords::Bucket &bucket = records.bucketsOf(access).front();
+    AccessRecords::Lane &lane = bucket.lanes[1];
+    const AccessRecords::Query query = records.queryOf(access, bucket);
+    expectFound(records, query, lane,
+                index - static_cast<int64_t>(random() % 1000));
+    const uint32_t pattern = records.keep(access);
+    records.add(bucket, 1, pattern, query.units, index);
+    records.release(pattern);
+    longest = std::max(longest, lane.size());
+    // Some anywhere, all of a range, the oldest, and those joined to one.
+    if (index % 5 == 0)
+      records.removeIf(bucket, 1, [&](const AccessRecords::Record &old) {
+        return isadialect::boxHolds(access, old);
+      });
+    if (index % 700 == 699) {
+      records.removeFirst(bucket, 1, lane.size() / 2);
+      records.addJoined(bucket, 1, access, lane.front().index);
+    }
+  }
+  EXPECT_GT(longest, 300u);
 }
 
 } // namespace

@@ -20,12 +20,12 @@ static std::vector<uint8_t> bytesOf(const RunResult &result) {
   return out.bytes;
 }
 
-static emulator::LoadedProgram loaded() {
+static emulator::LoadedProgram loaded(const emulator::Options &options = {}) {
   container::Program text = assembleText(
       transposition(std::string(".node name=A\n") + matrixData), true);
   text.nodeOfInstruction.assign(
       llvm::cantFail(isa::decodeAll(text.code)).size(), 0);
-  auto program = emulator::load(std::move(text), emulator::Options());
+  auto program = emulator::load(std::move(text), options);
   if (!program)
     llvm::report_fatal_error(program.takeError());
   return std::move(*program);
@@ -66,6 +66,18 @@ TEST(KeptAccount, WhatItDoesNotHoldIsCounted) {
   emulator::Options untimed;
   untimed.timing = false;
   EXPECT_FALSE(runWith(program, untimed).timed);
+}
+
+TEST(KeptAccount, AProgramThatIsOnlyTimedTakesItsMemoryWhenItRuns) {
+  emulator::Options timeOnly;
+  timeOnly.functional = false;
+  emulator::LoadedProgram timed = loaded(timeOnly);
+  EXPECT_EQ(timed.impl().engine.memory.dram(0), nullptr);
+  emulator::LoadedProgram program = loaded();
+  const RunResult wanted = runWith(program, {});
+  EXPECT_EQ(runWith(timed, timeOnly).totalCycles, wanted.totalCycles);
+  EXPECT_EQ(timed.memoryBytes(), program.memoryBytes());
+  EXPECT_EQ(values(runWith(timed, {})), values(wanted));
 }
 
 TEST(KeptAccount, BytesComeBackOrAreRefused) {

@@ -1,18 +1,21 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Runs a command with stderr on a terminal, then in a pipe; prints its progress lines.
+"""Runs commands with stderr on a terminal, then in a pipe; prints their progress lines.
 
-usage: on_terminal.py [--slow] COMMAND...
+usage: on_terminal.py LIST
 
-"{n}" in the command is 1, then 2: a folder of its own for each run. --slow stops the
-process several times, so that a short run takes more than a second on every host.
-Prints what the terminal showed, then what was left on it and what came through the
-pipe.
+Each line of LIST is NAME [--slow] COMMAND...; NAME.txt gets what the terminal showed,
+then what was left on it and what came through the pipe. "{n}" in the command is 1, then
+2: a folder of its own for each run. --slow stops the process several times, so that a
+short run takes more than a second on every host. All commands run at once, because they
+wait for most of their time.
 """
 
+import concurrent.futures
 import os
 import pty
 import select
+import shlex
 import signal
 import subprocess
 import sys
@@ -49,18 +52,28 @@ def on_terminal(command, slow):
     return process.wait(), text.decode()
 
 
-def main(arguments):
-    slow = arguments[0] == "--slow"
-    command = arguments[slow:]
+def both(line):
+    """Runs a line of the list twice and writes what was seen."""
+    name, *command = shlex.split(line)
+    slow = command[0] == "--slow"
+    command = command[slow:]
     code, text = on_terminal([word.replace("{n}", "1") for word in command], slow)
-    *frames, last = text.split(ERASE)
-    for frame in dict.fromkeys(frame.strip() for frame in frames):
-        print("shown:", frame)
-    print(f"left: '{last}', exit code {code}")
     piped = subprocess.run([word.replace("{n}", "2") for word in command], stdin=subprocess.DEVNULL,
                            stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
-    print(f"piped: '{piped.stderr}', exit code {piped.returncode}")
+    *frames, last = text.split(ERASE)
+    with open(f"{name}.txt", "w", encoding="utf-8") as out:
+        for frame in dict.fromkeys(frame.strip() for frame in frames):
+            print("shown:", frame, file=out)
+        print(f"left: '{last}', exit code {code}", file=out)
+        print(f"piped: '{piped.stderr}', exit code {piped.returncode}", file=out)
+
+
+def main(path):
+    with open(path, encoding="utf-8") as stream:
+        lines = [line for line in stream if line.strip()]
+    with concurrent.futures.ThreadPoolExecutor(len(lines)) as pool:
+        list(pool.map(both, lines))
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    main(sys.argv[1])
