@@ -402,15 +402,9 @@ Error Importer::addResults() {
   if (!split)
     return split.takeError();
   model.proto.mutable_graph()->clear_output();
-  for (onnx::ValueInfoProto &output : *split)
-    *model.proto.mutable_graph()->add_output() = std::move(output);
   SmallVector<Value> results;
   llvm::StringSet<> names;
-  for (const onnx::ValueInfoProto &output : model.proto.graph().output()) {
-    if (!names.insert(output.name()).second)
-      return makeError(ErrorClass::Malformed,
-                       "graph output '{}' is declared twice",
-                       printable(output.name()));
+  for (onnx::ValueInfoProto &output : *split) {
     Expected<Value> value = lookup(output.name());
     if (!value)
       return value.takeError();
@@ -425,7 +419,12 @@ Error Importer::addResults() {
           printable(output.name()), typeText(*value),
           support::describe(*nn::toElementType(type.getElementType()),
                             type.getShape()));
+    // PyTorch declares a value once for every place in which a model returns
+    // it. Outputs go by name, so one is enough.
+    if (!names.insert(output.name()).second)
+      continue;
     results.push_back(*value);
+    *model.proto.mutable_graph()->add_output() = std::move(output);
   }
   SmallVector<const onnx::ValueInfoProto *> outputs;
   for (const onnx::ValueInfoProto &output : model.proto.graph().output())

@@ -115,7 +115,8 @@ def input_twice(folder):
 
 @case
 def output_twice(folder):
-    return model([relu()], outputs=[info("y"), info("y")])
+    return model([relu()],
+                 outputs=[info("y"), info("y", kind=onnx.TensorProto.INT64)])
 
 
 @case
