@@ -493,8 +493,9 @@ int64_t PlanCost::drainOf(const WaveCost &wave, int64_t round) {
   for (const DrainCost &drain : wave.drains)
     cycles += drain.cycles * stepsOf(drain.tiles, round);
   const auto drains = static_cast<int64_t>(wave.drains.size());
-  return std::max(
-      cycles, drains * drainPorts(problem, shareOf(round), plan.cols, machine));
+  const int64_t share = problem.pooled.share;
+  return std::max(cycles, drains * drainPorts(problem, shareOf(round) / share,
+                                              plan.cols / share, machine));
 }
 
 bool PlanCost::simulate(bool alone, int64_t most) {
