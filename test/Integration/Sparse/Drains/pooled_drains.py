@@ -31,6 +31,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."
 from pool_drain import Layer, run  # noqa: E402
 
 MODES = ("off", "on", "auto")
+LANES = {"a1": 64, "a1-edge": 32, "a1-tiny": 4}
 
 
 class Joined:
@@ -192,7 +193,7 @@ def main():
             pooled += bool(pools["on"])
             faster += cycles["auto"] < cycles["off"]
             if pools["on"] and not named and getattr(layer, "function", "Sigmoid") in ("", "Relu"):
-                lanes = 64 if arguments.machine == "a1" else 4
+                lanes = LANES[arguments.machine]
                 checked += check_steps(pools["on"], reports["on"], lanes)
             if layer in LAYERS and arguments.machine == "a1" and not pools["on"]:
                 sys.exit(f"{name}: no drain pools")
