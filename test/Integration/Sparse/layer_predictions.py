@@ -157,7 +157,7 @@ def cycles_alone(events, node, turn):
                 default=None)
     if not loads or there is None or min(e["ts"] for e in loads) < there:
         return None
-    drained = [e for e in own if kind(e) == "act.drain"]
+    drained = [e for e in own if kind(e) in ("act.drain", "act.pool")]
     # A drain that waited for its records may wait for a bank as well.
     copied = [e["args"]["complete"] for e in own if kind(e) == "dma.copy"]
     if any(0 <= e["ts"] - record < BANK_WAIT for e in drained for record in copied):
@@ -169,7 +169,7 @@ def cycles_alone(events, node, turn):
     for event in events:
         if (event["args"]["node"] != node and event["ts"] <= drains and
                 event["ts"] + event["dur"] > start and
-                (event["tid"] in queues or kind(event) in ("tcc.run", "act.drain"))):
+                (event["tid"] in queues or kind(event) in ("tcc.run", "act.drain", "act.pool"))):
             return None
     return end - start
 
