@@ -218,4 +218,95 @@ def ISA_ActDrainOp : ISA_Op<"ActDrain", "act.drain", 0x30, ["act"]> {
   ];
 }
 
+def ISA_ActPoolOp : ISA_Op<"ActPool", "act.pool", 0x31, ["act"]> {
+  let summary = "Drain of the sparse cluster that keeps the maxima of windows.";
+  let description = [{
+    The entries are those that act.drain with `fromTcu` takes of the units of
+    group `group`, with `groupLanes` and `mapped` as there: entry (y, x) of lane
+    c is at `acc[psum + c*regionStride + i*psumStride + j]` of the unit whose
+    tile has it in row i and column j. The tiles of `table` in each group are of
+    one image and cover the inH x inW entries, each of them once; none is a tile
+    of the operand, and no tcc.part has cut them.
+
+    The value of an entry is what act.drain would store of it, as a type
+    srcType: in mode f32 by the scale exponents, `hasExp`, `hasScale`, `hasBias`
+    and function, encoded in blocks of srcBlock lanes if srcType is bfp; in mode
+    int as an integer of srcType, with `hasScale` requantised. No other mode is
+    legal.
+
+    The result (oh, ow) of a lane is the maximum of the entries (oh*sH - pH + i,
+    ow*sW - pW + j), i < kH, j < kW, that exist; each result has at least one. It
+    is stored at `SB[dstPart + c][dstOffset + oh*dstStrideH + ow*dstStrideW]`;
+    blocks of dstBlock lanes begin at lane 0. Parameter records are those of
+    act.drain.
+
+    ACT takes the entries row after row, whichever tile they are of. A lane has
+    registers for two windows of a row and a line of `act.pool_columns` maxima:
+    kH <= 2*sH, kW <= 2*sW, and ceil((kH - 1) / sH) * outW <=
+    `act.pool_columns`.
+
+    Example: `isa.act.pool(cols = 16, regionStride = 64, inH = 8, inW = 8, psumStride = 8, shift = -14, outH = 4, outW = 4, kH = 2, kW = 2, sH = 2, sW = 2, dstType = f32, dstStrideH = 16, dstStrideW = 4)`
+  }];
+  let isaSince = 9;
+  let isaWords = 10;
+  let isaFields = [
+    U<"psum", 20, 1, 0, "entries", "first accumulator">,
+    S<"psumStride", 20, 1, 20, "entries", "accumulator stride of a row of a tile">,
+    Count<"cols", 12, 1, 40, "lanes", "lanes drained">,
+    E<"mode", 2, ISA_DrainMode, 1, 52, "what becomes of an entry">,
+    Flag<"hasScale", 1, 54, "multiply by the record's scale">,
+    Flag<"hasBias", 1, 55, "add the record's bias">,
+    Flag<"hasExp", 1, 56, "add the record's EW to the exponent">,
+    Flag<"alphaFromParam", 1, 57, "alpha comes from the record">,
+    Flag<"mapped", 1, 58, "the records say whose accumulators a lane takes">,
+    Flag<"dstXrClear", 1, 59, "clear the register that is merged into first">,
+    U<"table", 4, 1, 60, "table", "tile table">,
+    Count<"inH", 20, 2, 0, "entries", "rows of entries">,
+    Count<"inW", 20, 2, 20, "entries", "columns of entries">,
+    OneOf<"srcBlock", 8, [0, 8, 16, 32, 64], 2, 40, "lanes", "block length of a bfp value, else 0">,
+    E<"srcType", 5, ISA_ElemType, 2, 48, "type of an entry's value">,
+    Limited<"srcMantissa", 5, 16, 2, 53, "bits", "mantissa width of a bfp value">,
+    U<"group", 6, 2, 58, "group", "units drained">,
+    Count<"outH", 20, 3, 0, "elements", "rows of results">,
+    Count<"outW", 20, 3, 20, "elements", "columns of results">,
+    Count<"kH", 12, 3, 40, "elements", "window extent of h">,
+    Count<"kW", 12, 3, 52, "elements", "window extent of w">,
+    Count<"sH", 12, 4, 0, "elements", "window step of h">,
+    Count<"sW", 12, 4, 12, "elements", "window step of w">,
+    U<"groupLanes", 12, 4, 24, "lanes", "lanes of one group of units; 0: all of them">,
+    U<"paramPart", 12, 4, 36, "partition", "parameter record of lane 0">,
+    E<"dstType", 5, ISA_ElemType, 4, 48, "stored type of the result">,
+    Limited<"dstMantissa", 5, 16, 4, 53, "bits", "mantissa width of a bfp result">,
+    S<"pH", 20, 5, 0, "elements", "padding before h, negative where windows begin later">,
+    S<"pW", 20, 5, 20, "elements", "padding before w, negative where windows begin later">,
+    OneOf<"dstBlock", 8, [0, 8, 16, 32, 64], 5, 40, "lanes", "block length of a bfp result, else 0">,
+    E<"function", 6, ISA_Function, 5, 48, "unary function of an entry">,
+    U<"regionStride", 16, 6, 0, "entries", "distance of the regions of two lanes">,
+    S<"shift", 16, 6, 16, "octaves", "-(DA + DS); in mode int the zero point of a requantised value">,
+    U<"xrA", 10, 6, 32, "register", "scale exponent of the moving operand">,
+    U<"xrS", 10, 6, 42, "register", "scale exponent of the stationary operand">,
+    U<"dstPart", 12, 6, 52, "partition", "partition of lane 0 of the result">,
+    U<"paramOffset", 24, 7, 0, "bytes", "offset of the parameter records">,
+    U<"dstOffset", 24, 7, 24, "bytes", "offset of the result">,
+    U<"dstXr", 10, 7, 48, "register", "scale exponent that a bfp result merges into">,
+    F32<"alpha", 8, 0, "first parameter of the function">,
+    F32<"beta", 8, 32, "second parameter of the function">,
+    S<"dstStrideH", 32, 9, 0, "bytes", "result stride of h">,
+    S<"dstStrideW", 32, 9, 32, "bytes", "result stride of w">
+  ];
+  let isaReserved = [Reserved<4, 58, 6>, Reserved<5, 54, 10>, Reserved<7, 58, 6>];
+  let isaOperands = [
+    Computed<Read, "accumulators", "accumulators">,
+    Xr<Read, "$xrA", "$mode == DrainMode::F32">,
+    Xr<Read, "$xrS", "$mode == DrainMode::F32">,
+    Rows<"param", Read, "parameters", StridedBy<["1"], ["16"]>,
+         "$hasScale || $hasBias || $hasExp || $alphaFromParam || $mapped",
+         "$cols", "16">,
+    Tensor<"dst", Write, "result",
+           StridedBy<["$outH", "$outW"], ["$dstStrideH", "$dstStrideW"]>,
+           channels="$cols">,
+    Scale<"dst">
+  ];
+}
+
 #endif // ASHLAR_ISA_ACT_OPS

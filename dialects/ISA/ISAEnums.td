@@ -8,7 +8,7 @@
 include "dialects/Functions.td"
 include "dialects/ISA/ISAEncoding.td"
 
-def ISA_Version : ISA_VersionBase<3, 8>;
+def ISA_Version : ISA_VersionBase<3, 9>;
 
 def ISA_ElemType : ISA_Enum<"ElemType", 5, "Element type of stored data.", [
   ISA_EnumCase<"f32", 0, "IEEE binary32">,

@@ -194,9 +194,10 @@ def NPU_PatternAttr : NPU_Attr<"Pattern", "pattern"> {
 def NPU_PoolingAttr : NPU_Attr<"Pooling", "pooling"> {
   let summary = "Windows that the drain of a convolution reduces";
   let description = [{
-    The vector unit drains the sums (`vec.drain`): what the convolution would have
-    stored, of type `map`, is reduced as `npu.vec.pool` would reduce it, and only
-    the result is stored. The fields are those of `npu.vec.pool`.
+    The vector unit drains the sums of the array (`vec.drain`), ACT those of the
+    sparse cluster (`act.pool`): what the convolution would have stored, of type
+    `map`, is reduced as `npu.vec.pool` would reduce it, and only the result is
+    stored. The fields are those of `npu.vec.pool`.
 
     Example: `#npu.pooling<kind = "max", kernel = [2, 2], strides = [2, 2],
     pads = [0, 0, 0, 0], dilations = [1, 1], include_pad = false,

@@ -274,6 +274,8 @@ PatternAttr patternOf(Operation *op) {
 }
 
 PoolingAttr poolingOf(Operation *op) {
+  if (auto conv = dyn_cast_if_present<TcuConvOp>(op))
+    return conv.getPoolingAttr();
   auto conv = dyn_cast_if_present<PeConvOp>(op);
   return conv ? conv.getPoolingAttr() : PoolingAttr();
 }

@@ -106,6 +106,7 @@ def NPU_TcuConvOp : NPU_ConvOp<"tcu.conv", ["refuseResult"],
                                     DefaultValuedOptionalAttr<I64Attr, "1">:$column_parts,
                                     UnitAttr:$issue_zeros,
                                     NPU_Decision<NPU_KeptAttr>:$kept,
+                                    NPU_Decision<NPU_PoolingAttr>:$pooling,
                                     UnitAttr:$bias_in_sums,
                                     DefaultValuedOptionalAttr<StrAttr, "\"auto\"">:$binding)> {
   let summary = "convolution on the sparse cluster, non-zero coefficients only";
@@ -133,6 +134,9 @@ def NPU_TcuConvOp : NPU_ConvOp<"tcu.conv", ["refuseResult"],
     - npu_tcu_conv_c8: with `kept` the operand `x` is the result of another
       convolution on the cluster, no other reader has it `kept`, and unless it is
       stored there is no other use.
+    - npu_tcu_conv_c9: with `pooling` as npu_pe_conv_c11; the windows take
+      maxima, no position is in more than two of them along an axis, they have
+      no dilation, and there is neither `scatter` nor `kept`.
 
     Example:
     ```mlir

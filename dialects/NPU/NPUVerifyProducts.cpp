@@ -128,9 +128,20 @@ LogicalResult checkQuant(Op op) {
                           << op.getY().getType();
 }
 
-/// npu_pe_conv_c11: `map` is what the convolution makes.
-LogicalResult checkPooling(Operation *op, PoolingAttr pooling,
-                           nn::ShapeOr map) {
+/// npu_tcu_conv_c9: what ACT can compare.
+bool reducesOnCluster(TcuConvOp conv, PoolingAttr pooling) {
+  auto compares = [&](size_t i) {
+    return pooling.getKernel()[i] <= 2 * pooling.getStrides()[i] &&
+           pooling.getDilations()[i] == 1;
+  };
+  return pooling.getKind() == "max" && compares(0) && compares(1) &&
+         !conv.getScatterAttr() && !conv.getKeptAttr();
+}
+
+/// npu_pe_conv_c11 and npu_tcu_conv_c9: `map` is what the convolution makes.
+template <typename Op>
+LogicalResult checkPooling(Op conv, PoolingAttr pooling, nn::ShapeOr map) {
+  Operation *op = conv;
   if (!map)
     return op->emitOpError() << llvm::toString(map.takeError());
   ArrayRef<int64_t> found = pooling.getMap().getShape();
@@ -138,16 +149,22 @@ LogicalResult checkPooling(Operation *op, PoolingAttr pooling,
     return op->emitOpError()
            << "pools a map of shape " << nn::shapeToString(found)
            << ", expected " << nn::shapeToString(*map);
-  auto conv = cast<PeConvOp>(op);
-  if (pooling.getKernel().size() != 2 || map->size() != 4 ||
-      conv.getResidual() || conv.getIntegerEpilogue() ||
-      conv.getPackedRows() != 1 || hasStationaryActivations(op) ||
-      (pooling.getKind() != "max" && pooling.getKind() != "avg"))
+  bool reduces = pooling.getKernel().size() == 2 && map->size() == 4 &&
+                 pooling.getStrides().size() == 2 &&
+                 pooling.getDilations().size() == 2 && !conv.getResidual() &&
+                 !conv.getIntegerEpilogue() && !hasStationaryActivations(op) &&
+                 (pooling.getKind() == "max" || pooling.getKind() == "avg");
+  if constexpr (std::is_same_v<Op, PeConvOp>)
+    reduces &= conv.getPackedRows() == 1;
+  else
+    reduces = reduces && reducesOnCluster(conv, pooling);
+  if (!reduces)
     return op->emitOpError()
            << "pools in its drain by " << pooling
            << ", expected a maximum or average over two dimensions of a "
               "convolution with stationary weights, without residual, integer "
-              "epilogue or packed rows";
+              "epilogue or packed rows; on the cluster a maximum, of each "
+              "position in two windows of an axis at most, in tile mode";
   return checkWindows(op, found, shapeOf(op->getResult(0)),
                       {pooling.getKernel(), pooling.getStrides(),
                        pooling.getPads(), pooling.getDilations()});

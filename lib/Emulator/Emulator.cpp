@@ -81,6 +81,7 @@ bool emulator::usesSparse(llvm::ArrayRef<isa::Instruction> code) {
            std::holds_alternative<isa::TccPart>(inst) ||
            std::holds_alternative<isa::TccOperand>(inst) ||
            std::holds_alternative<isa::TccBind>(inst) ||
+           std::holds_alternative<isa::ActPool>(inst) ||
            (copy && copy->dstMem == isa::Memory::Wm) ||
            (drain && (drain->fromTcu || drain->counted));
   });

@@ -4,6 +4,7 @@
 
 #include "Sink.h"
 #include "ashlar/Isa/ElementBytes.h"
+#include "ashlar/Isa/PooledDrain.h"
 
 #include <algorithm>
 
@@ -141,6 +142,31 @@ void energy::addEpilogue(const isa::ActDrain &op, uint64_t results,
   const bool moves = op.mode == isa::DrainMode::Raw64 && !op.typed;
   if (isa::isBlock(op.dstType) && !moves)
     add(VecCost::Cheap);
+}
+
+/// Maxima of windows along the row, then with those of the rows before, which
+/// wait in the line of the lane: each entry is compared for the windows of its
+/// row that it is in, each of their maxima for the windows of rows.
+void ActionCounter::of(const isa::ActPool &op, Sink &sink) {
+  const isa::ActDrain entries = isa::entriesDrain(op);
+  const uint64_t lanes = op.cols;
+  const uint64_t read = times(times(op.inH, op.inW), lanes);
+  const uint64_t windows = times(times(op.outH, op.outW), lanes);
+  const uint64_t inRows = times(times(op.inH, op.outW), lanes);
+  sink.add(Action::AccRead, times(8, read));
+  addEpilogue(entries, read, sink.counts);
+  if (op.hasScale || op.hasBias || op.hasExp || op.alphaFromParam || op.mapped)
+    sink.add(Action::SbRead, times(16, lanes));
+  if (op.mode == isa::DrainMode::F32)
+    sink.add(Action::XrRead, 4);
+  sink.add(Action::ActCheap, times(inRows, op.kW - 1));
+  sink.add(Action::ActCheap, times(windows, op.kH - 1));
+  sink.add(Action::PsumRead, times(4, times(windows, op.kH - 1)));
+  sink.add(Action::PsumWrite, times(4, times(windows, op.kH - 1)));
+  if (isa::isBlock(op.dstType))
+    sink.add(Action::ActCheap, windows);
+  sink.transfer(operandDst(op));
+  sink.encodeRegister(op.dstType, /*given=*/false);
 }
 
 void ActionCounter::of(const isa::ActDrain &op, Sink &sink) {

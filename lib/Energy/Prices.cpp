@@ -81,6 +81,7 @@ static uint64_t patternBits(const machine::PeArray &pe) {
 
 uint64_t energy::partsOf(const machine::Description &m, Component component) {
   constexpr uint64_t queues = 10, sumBits = 64;
+  const bool pools = m.sparse.exists() && m.act.poolColumns > 0;
   switch (component) {
   case Component::Dram:
   case Component::Host: // Beside the chip.
@@ -94,10 +95,14 @@ uint64_t energy::partsOf(const machine::Description &m, Component component) {
   case Component::Pe:
     return m.pe.rows * m.pe.columns;
   case Component::Psum:
-    return m.pe.columns * m.psum.entries() * 8;
+    // The lines of pools in drains are memories like it.
+    return m.pe.columns * m.psum.entries() * 8 +
+           (pools ? m.act.lanes * m.act.poolColumns * 4 : 0);
   case Component::Act:
-    // The epilogue of vec.drain has the stages of a drain.
-    return m.act.lanes + m.vec.psumLanes;
+    // The epilogue of vec.drain has the stages of a drain. Four comparators of
+    // 32 bits take a sixteenth of a lane's adder and multiplier.
+    return m.act.lanes + m.vec.psumLanes +
+           (pools ? (m.act.lanes + 15) / 16 : 0);
   case Component::Vec:
     return m.vec.lanes;
   case Component::Fmu:

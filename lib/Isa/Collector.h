@@ -120,6 +120,7 @@ public:
   /// The same from channel \p channel of the operand on.
   void tiles(const TensorOperand &o, uint64_t channel);
   void accumulators(const ActDrain &x, Effect effect);
+  void accumulators(const ActPool &x, Effect effect);
   void featureMaps(const DmaTile &x, Effect effect);
   void featureMaps(const TccRun &x, Effect effect);
   /// Where in its set a drain writes, only the loader follows.

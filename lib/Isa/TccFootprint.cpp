@@ -6,6 +6,7 @@
 
 #include "Collector.h"
 #include "ashlar/Isa/ElementBytes.h"
+#include "ashlar/Isa/PooledDrain.h"
 #include <algorithm>
 
 namespace ashlar::isa {
@@ -26,6 +27,10 @@ void Collector::accumulators(const ActDrain &x, Effect effect) {
   entries.base = x.psum;
   entries.run = end - x.psum;
   cluster(entries);
+}
+
+void Collector::accumulators(const ActPool &x, Effect effect) {
+  accumulators(entriesDrain(x), effect);
 }
 
 void Collector::bufferSet(uint32_t set, Effect effect, uint64_t base,

@@ -111,6 +111,8 @@ constexpr Field fieldTable[] = {
      1, 1024, false},
     {"act", "cost_very_expensive", "cycles per result",
      ASHLAR_AT(act.costVeryExpensive), 1, 1024, false},
+    {"act", "pool_columns", "maxima of a lane, 0: no pools in drains",
+     ASHLAR_AT(act.poolColumns), 0, 65535, false},
     {"vec", "lanes", "lanes", ASHLAR_AT(vec.lanes), 1, anyLanes, false},
     {"vec", "latency", "cycles", ASHLAR_AT(vec.latency), 0, anyLatency, false},
     {"vec", "cost_cheap", "cycles per element", ASHLAR_AT(vec.costCheap), 1,

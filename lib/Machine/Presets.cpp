@@ -62,6 +62,7 @@ Description makeIso() {
   d.pe.columns += columns;
   d.sb.bytesPerPartition += 25472;
   d.sparse.tcus = 0;
+  d.act.poolColumns = 0;
   return d;
 }
 

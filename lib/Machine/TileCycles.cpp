@@ -6,6 +6,8 @@
 #include "ashlar/Machine/Cycles.h"
 #include "llvm/ADT/STLExtras.h"
 #include <algorithm>
+#include <map>
+#include <utility>
 
 using namespace ashlar;
 using namespace ashlar::machine;
@@ -232,4 +234,44 @@ uint64_t machine::resultsSideBySide(llvm::ArrayRef<uint64_t> results,
     sum = add(sum, *llvm::max_element(results.take_front(
                        std::min<size_t>(tiles, results.size()))));
   return sum;
+}
+
+/// How many windows end with each of the positions of an axis that any does,
+/// and how often that number of them.
+static std::map<uint64_t, uint64_t> windowEnds(uint64_t in, uint64_t out,
+                                               uint64_t kernel, uint64_t stride,
+                                               int64_t pad) {
+  std::map<uint64_t, uint64_t> ends;
+  uint64_t at = in, count = 0;
+  for (uint64_t i = 0; i < out; ++i) {
+    const int64_t last = static_cast<int64_t>(i * stride + kernel - 1) - pad;
+    const auto end = static_cast<uint64_t>(
+        std::clamp<int64_t>(last, 0, static_cast<int64_t>(in) - 1));
+    if (count > 0 && end != at)
+      ++ends[std::exchange(count, 0)];
+    at = end;
+    ++count;
+  }
+  ++ends[count];
+  return ends;
+}
+
+uint64_t machine::tilePoolSteps(const PoolShape &shape,
+                                std::array<uint64_t, 2> stride,
+                                std::array<int64_t, 2> pad) {
+  const auto rows =
+      windowEnds(shape.in[1], shape.out[1], shape.kernel[1], stride[0], pad[0]);
+  const auto columns =
+      windowEnds(shape.in[2], shape.out[2], shape.kernel[2], stride[1], pad[1]);
+  uint64_t steps = mul(shape.in[1], shape.in[2]);
+  for (const auto &[ofRow, rowCount] : rows)
+    for (const auto &[ofColumn, columnCount] : columns)
+      steps =
+          add(steps, mul(mul(rowCount, columnCount), mul(ofRow, ofColumn) - 1));
+  return steps;
+}
+
+Timing machine::tilePool(const Description &machine, uint64_t columns,
+                         uint64_t steps, VecCost cost) {
+  return tileDrain(machine, columns, steps, cost);
 }

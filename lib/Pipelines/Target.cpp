@@ -52,10 +52,14 @@ CompileOptions::checkMachine(const machine::Description &machine) const {
                      "--nm-weights=on needs an array that keeps N of M rows, "
                      "but machine '{}' has none (pe.pattern_group is 0)",
                      machine.name);
-  if (poolDrain == "on" && machine.vec.psumLanes == 0)
+  const bool comparesSums =
+      machine.sparse.exists() && machine.act.poolColumns > 0;
+  if (poolDrain == "on" && machine.vec.psumLanes == 0 && !comparesSums)
     return makeError(ErrorClass::Usage,
-                     "--pool-drain=on needs a vector unit that reads PSUM, but "
-                     "that of machine '{}' does not (vec.psum_lanes is 0)",
+                     "--pool-drain=on needs a vector unit that reads PSUM or "
+                     "drains of the sparse cluster that compare, but machine "
+                     "'{}' has neither (vec.psum_lanes and act.pool_columns or "
+                     "sparse.tcus are 0)",
                      machine.name);
   if (sparse.zeroSkip == "off" && sparse.mode == "scatter")
     return makeError(ErrorClass::Usage, "{}",

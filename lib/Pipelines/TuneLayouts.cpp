@@ -121,8 +121,8 @@ llvm::Expected<Tried> Compilation::tryLargeMaps() {
 llvm::Expected<Tried> Compilation::tryPools() {
   auto best = tryLargeMaps();
   if (!best || choices.poolDrain != "eager" ||
-      !hasAny<npu::PeConvOp>(*best->tiled, [](npu::PeConvOp conv) {
-        return conv.getPoolingAttr() != nullptr;
+      !hasAny<Operation *>(*best->tiled, [](Operation *op) {
+        return npu::poolingOf(op) != nullptr;
       }))
     return best;
   ProgramChoices stored = choices;

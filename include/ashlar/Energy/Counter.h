@@ -64,6 +64,7 @@ private:
   void of(const isa::VecMap &op, Sink &sink);
   void of(const isa::VecPool &op, Sink &sink);
   void of(const isa::VecDrain &op, Sink &sink);
+  void of(const isa::ActPool &op, Sink &sink);
   void of(const isa::VecReduce &op, Sink &sink);
   void of(const isa::VecReduceChannels &op, Sink &sink);
   void of(const isa::VecStat &op, Sink &sink);

@@ -182,6 +182,7 @@ struct OperandVisitor {
   void tiles(const DmaTile &, const TensorOperand &o) { self().tensor(o); }
   /// Accumulators of the cluster that a drain reads.
   void accumulators(const ActDrain &, Effect) {}
+  void accumulators(const ActPool &, Effect) {}
   /// Slots and cells of a buffer set.
   template <typename Op>
   void featureMaps(const Op &, Effect) {}

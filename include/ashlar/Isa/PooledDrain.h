@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What vec.drain makes of an entry before it reduces windows, as the drain of
-// ACT that would do the same.
+// What vec.drain and act.pool make of an entry before they reduce windows, as
+// the drain of ACT that would do the same.
 
 #ifndef ASHLAR_ISA_POOLEDDRAIN_H
 #define ASHLAR_ISA_POOLEDDRAIN_H
@@ -11,8 +11,9 @@
 
 namespace ashlar::isa {
 
-/// The drain of all entries of \p op as values of type srcType, row after row.
-inline ActDrain entriesDrain(const VecDrain &op) {
+/// What the drains of both kinds of pools have in common.
+template <typename Op>
+ActDrain pooledEntries(const Op &op) {
   ActDrain drain{};
   drain.psum = op.psum;
   drain.psumStride1 = op.psumStride;
@@ -33,6 +34,20 @@ inline ActDrain entriesDrain(const VecDrain &op) {
       static_cast<int32_t>(elementBytes(op.srcType, op.srcMantissa));
   drain.dstStride1 = bytes * static_cast<int32_t>(op.inW);
   drain.dstStride2 = bytes;
+  return drain;
+}
+
+/// The drain of all entries of \p op as values of type srcType, row after row.
+inline ActDrain entriesDrain(const VecDrain &op) { return pooledEntries(op); }
+
+/// The same of the sparse cluster.
+inline ActDrain entriesDrain(const ActPool &op) {
+  ActDrain drain = pooledEntries(op);
+  drain.fromTcu = true;
+  drain.table = op.table;
+  drain.group = op.group, drain.groupLanes = op.groupLanes;
+  drain.mapped = op.mapped;
+  drain.regionStride = op.regionStride;
   return drain;
 }
 

@@ -15,6 +15,7 @@
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/ADT/StringRef.h"
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <vector>
@@ -457,6 +458,16 @@ uint64_t pooledEntries(PoolKind kind, const PoolShape &shape);
 /// with the latencies of both pipelines.
 Timing vecDrain(const Description &machine, PoolKind kind, VecStore store,
                 VecCost function, uint64_t columns, const PoolShape &shape);
+
+/// Steps in which act.pool takes the entries of one lane of `shape`: one for
+/// each, and as many as the windows that end with it. \p pad is that before the
+/// rows and columns.
+uint64_t tilePoolSteps(const PoolShape &shape, std::array<uint64_t, 2> stride,
+                       std::array<int64_t, 2> pad);
+
+/// act.pool of \p columns lanes that take \p steps steps each.
+Timing tilePool(const Description &machine, uint64_t columns, uint64_t steps,
+                VecCost cost);
 
 /// vec.reduce of \p reduced elements into each of \p outer results; \p divides
 /// says that the result is divided once (mean).

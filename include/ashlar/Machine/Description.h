@@ -140,6 +140,9 @@ struct Act {
   uint64_t costMedium = 1;
   uint64_t costExpensive = 1;
   uint64_t costVeryExpensive = 1;
+  /// Maxima that the line of a lane holds for pools in drains of the sparse
+  /// cluster (act.pool); 0: ACT compares nothing.
+  uint64_t poolColumns = 64;
   bool operator==(const Act &) const = default;
 };
 

@@ -41,15 +41,15 @@ int64_t pooledEntries(const machine::Description &machine) {
                               std::max<uint64_t>(machine.psum.banks / 2, 1));
 }
 
-partition::PoolAxis pooledAxis(npu::PeConvOp conv, int64_t i) {
-  const npu::PoolingAttr pooling = conv.getPoolingAttr();
+partition::PoolAxis pooledAxis(Operation *op, int64_t i) {
+  const npu::PoolingAttr pooling = npu::poolingOf(op);
   partition::PoolAxis axis;
   axis.in = pooling.getMap().getShape()[2 + i];
   axis.kernel = pooling.getKernel()[i];
   axis.step = pooling.getStrides()[i];
   axis.dilation = pooling.getDilations()[i];
   axis.pad = pooling.getPads()[i];
-  axis.out = shapeOf(conv.getY())[2 + i];
+  axis.out = shapeOf(op->getResult(0))[2 + i];
   return axis;
 }
 

@@ -22,7 +22,7 @@ static bool isDrained(Value map, const machine::Description &machine) {
   Operation *producer = map.getDefiningOp();
   return isa_and_nonnull<npu::PeConvOp, npu::TcuConvOp>(producer) &&
          !npu::hasStationaryActivations(producer) &&
-         npu::vectorShareOf(producer) == 0 &&
+         !npu::poolingOf(producer) && npu::vectorShareOf(producer) == 0 &&
          drainEncodes(storageOf(map), shapeOf(map)[1], machine);
 }
 

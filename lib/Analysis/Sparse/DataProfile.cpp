@@ -99,6 +99,16 @@ static bool cutsNegatives(llvm::StringRef function, double lower) {
   return function == "relu" || (function == "clip" && lower == 0);
 }
 
+/// That of the maxima of windows, of independent values.
+static int32_t densityOfMaxima(int32_t density,
+                               llvm::ArrayRef<int64_t> kernel) {
+  double zeros = 1 - density / 1000.0, all = 1;
+  for (int64_t extent : kernel)
+    for (int64_t i = 0; i < extent; ++i)
+      all *= zeros;
+  return static_cast<int32_t>(1000 - all * 1000);
+}
+
 /// Share of values that are not zero, per 1000, as far as producers say it.
 static int32_t densityOf(Value map, unsigned depth) {
   Operation *producer = map.getDefiningOp();
@@ -108,10 +118,13 @@ static int32_t densityOf(Value map, unsigned depth) {
     return cutsNegatives(conv.getFunction(), conv.getAlpha().convertToDouble())
                ? kAfterRelu
                : 1000;
-  if (auto conv = dyn_cast<npu::TcuConvOp>(producer))
-    return cutsNegatives(conv.getFunction(), conv.getAlpha().convertToDouble())
-               ? kAfterRelu
-               : 1000;
+  if (auto conv = dyn_cast<npu::TcuConvOp>(producer)) {
+    const bool cuts =
+        cutsNegatives(conv.getFunction(), conv.getAlpha().convertToDouble());
+    const int32_t density = cuts ? kAfterRelu : 1000;
+    const npu::PoolingAttr pooling = conv.getPoolingAttr();
+    return pooling ? densityOfMaxima(density, pooling.getKernel()) : density;
+  }
   if (auto product = dyn_cast<npu::PeMatmulOp>(producer))
     return cutsNegatives(product.getFunction(),
                          product.getAlpha().convertToDouble())
@@ -125,13 +138,8 @@ static int32_t densityOf(Value map, unsigned depth) {
                ? densityOf(function.getInputs().front(), depth - 1)
                : 1000;
   }
-  if (auto pool = dyn_cast<npu::VecPoolOp>(producer)) {
-    double zeros = 1 - densityOf(pool.getX(), depth - 1) / 1000.0, all = 1;
-    for (int64_t extent : pool.getKernel())
-      for (int64_t i = 0; i < extent; ++i)
-        all *= zeros;
-    return static_cast<int32_t>(1000 - all * 1000);
-  }
+  if (auto pool = dyn_cast<npu::VecPoolOp>(producer))
+    return densityOfMaxima(densityOf(pool.getX(), depth - 1), pool.getKernel());
   if (auto move = dyn_cast<npu::DmaMoveOp>(producer)) {
     double sum = 0, elements = 0;
     for (Value input : move.getInputs()) {

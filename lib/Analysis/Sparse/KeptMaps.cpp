@@ -61,6 +61,8 @@ std::string keepObstacle(npu::TcuConvOp producer, npu::TcuConvOp reader,
     return "its operand comes from elsewhere";
   if (machine.sparse.fmuSets < 2)
     return "the machine has one buffer set";
+  if (npu::poolingOf(producer) || npu::poolingOf(reader))
+    return "a drain pools";
   if (cutsByRequest(producer) || cutsByRequest(reader))
     return "cuts of its tiles were asked for";
   npu::MemoryAttr memory = producer.getMemoryAttr();

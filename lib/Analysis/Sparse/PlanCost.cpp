@@ -402,7 +402,8 @@ int64_t PlanCost::load(const ChunkCost &chunk) {
     int64_t &free = queueFree[queue];
     queue = (queue + 1) % queueFree.size();
     // A bank serves one load after the other, whatever partitions they read.
-    const int64_t start = std::max({free, setFree[set], loadFrom, bankFree});
+    const int64_t start =
+        afterDrains(std::max({free, setFree[set], loadFrom, bankFree}));
     bankFree = start + chunk.ports;
     free = start + cycles;
     loadBusy += cycles;
@@ -436,7 +437,10 @@ void PlanCost::runWave(const WaveCost &wave, bool loads, bool streams,
             static_cast<int64_t>(std::min<uint64_t>(machine.sparse.fmuSets, 2));
   }
   const int64_t drain = drainOf(wave, round);
-  drainFree = std::max(drainFree, runFree) + drain;
+  const int64_t drains = std::max(drainFree, runFree);
+  if (waits)
+    holdBanks(wave, round, drains, drain);
+  drainFree = drains + drain;
   drainBusy += drain;
   sumsFree[sums] = drainFree + static_cast<int64_t>(machine.act.latency);
   end = std::max(end, sumsFree[sums]);
@@ -488,13 +492,42 @@ void PlanCost::cutRound(const ColumnWave &wave, int64_t round) {
     loadFrom = runFree;
 }
 
+/// Cycles of the busiest bank of SB for each drain of a round.
+int64_t PlanCost::portsOf(int64_t round) const {
+  const int64_t share = problem.pooled.share;
+  return drainPorts(problem, shareOf(round) / share, plan.cols / share,
+                    machine);
+}
+
 int64_t PlanCost::drainOf(const WaveCost &wave, int64_t round) {
   int64_t cycles = 0;
   for (const DrainCost &drain : wave.drains)
     cycles += drain.cycles * stepsOf(drain.tiles, round);
   const auto drains = static_cast<int64_t>(wave.drains.size());
-  return std::max(
-      cycles, drains * drainPorts(problem, shareOf(round), plan.cols, machine));
+  return std::max(cycles, drains * portsOf(round));
+}
+
+/// Each drain of a wave has the banks of its results from its start on.
+void PlanCost::holdBanks(const WaveCost &wave, int64_t round, int64_t from,
+                         int64_t drain) {
+  const auto drains = static_cast<int64_t>(wave.drains.size());
+  const int64_t ports = portsOf(round);
+  for (int64_t d = 0; d < drains; ++d) {
+    const int64_t start = from + d * drain / drains;
+    held[nextHeld] = {start, start + ports};
+    nextHeld = (nextHeld + 1) % held.size();
+  }
+}
+
+/// When a load can begin that does not before `start`: it waits for a drain
+/// that has the banks, from the oldest on.
+int64_t PlanCost::afterDrains(int64_t start) const {
+  for (size_t i = 0; i < held.size(); ++i) {
+    const auto [from, to] = held[(nextHeld + i) % held.size()];
+    if (start >= from && start < to)
+      start = to;
+  }
+  return start;
 }
 
 bool PlanCost::simulate(bool alone, int64_t most) {

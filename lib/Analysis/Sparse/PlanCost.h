@@ -169,6 +169,10 @@ private:
   }
   int64_t stepsOf(int64_t tiles, int64_t round);
   int64_t drainOf(const WaveCost &wave, int64_t round);
+  int64_t portsOf(int64_t round) const;
+  void holdBanks(const WaveCost &wave, int64_t round, int64_t from,
+                 int64_t drain);
+  int64_t afterDrains(int64_t start) const;
   int64_t fetch(int64_t cycles, int64_t bytes);
   int64_t startCycles(const WaveCost &wave) const;
   void runWave(const WaveCost &wave, bool loads, bool streams, int64_t round);
@@ -196,6 +200,9 @@ private:
   std::vector<int64_t> queueFree;
   int64_t bankFree = 0; ///< of SB, where the feature map lies
   size_t queue = 0;
+  /// Cycles in which the last drains have banks of SB, if the layer is alone.
+  std::array<std::pair<int64_t, int64_t>, 4> held{};
+  size_t nextHeld = 0;
   int64_t runFree = 0, drainFree = 0, streamFree = 0, end = 0;
   int64_t loadBusy = 0, runBusy = 0, drainBusy = 0, streamBusy = 0;
   std::array<int64_t, 2> setFree{0, 0}, sumsFree{0, 0};

@@ -27,8 +27,9 @@ std::vector<uint64_t> PlanCost::tilesOf(int64_t round) const {
     return results;
   }
   const auto [n, h, w] = plan.grid(problem);
-  const int64_t end = std::min((round + 1) * units, n * h * w);
-  for (int64_t tile = round * units; tile < end; ++tile)
+  const int64_t own = plan.tilesOfRound(problem, units);
+  const int64_t end = std::min((round + 1) * own, n * h * w);
+  for (int64_t tile = round * own; tile < end; ++tile)
     results.push_back(extent(problem.extent[0], plan.images, tile / (h * w)) *
                       extent(problem.extent[1], plan.rows, tile / w % h) *
                       extent(problem.extent[2], plan.cols, tile % w));

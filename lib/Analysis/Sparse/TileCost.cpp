@@ -290,6 +290,11 @@ private:
 
   void consider(TilePlan plan) {
     plan.cellBlock = problem.cellBlock;
+    // The tiles of a band are there at once.
+    if (problem.pooled.exist() &&
+        (plan.images > 1 || plan.isCut() ||
+         plan.tilesOfRound(problem, unitsOf(plan)) > unitsOf(plan)))
+      return;
     // The second bound is closer but has to follow the coefficients.
     if (slotsOf(plan, 0) < 1 || !isClear(leastCycles(plan)) ||
         !isClear(leastRuns(plan)))

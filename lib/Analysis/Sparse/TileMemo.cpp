@@ -45,6 +45,7 @@ public:
     digest.add(problem.issuesZeros).add(problem.biasInSums);
     digest.add(problem.handOver).add(problem.recordRoom);
     digest.add(problem.kept).add(problem.leaves);
+    digest.add(problem.pooled.rows).add(problem.pooled.share);
     digest.add(uint64_t(problem.columns.size()));
     for (const ColumnTile &column : problem.columns)
       digest.add(column.firstOutput).add(column.cols);

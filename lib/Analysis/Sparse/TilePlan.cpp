@@ -4,6 +4,7 @@
 // operation poses. TileCost.cpp chooses among plans.
 
 #include "ChannelCounts.h"
+#include "PooledBands.h"
 #include "ashlar/Analysis/Sparse/KeptMaps.h"
 
 #include "ashlar/Analysis/Cost/DenseCycles.h"
@@ -249,6 +250,8 @@ TileProblem tileProblem(Operation *op, const WeightPattern &weights,
   }
   for (size_t i = 1; i < extent.size(); ++i)
     problem.extent[3 - extent.size() + i] = extent[i];
+  if (npu::poolingOf(op))
+    setBands(problem, op, machine);
   ProductShape product = productShape(op);
   product.recordsOnly = true;
   product.weightsMove = false; // that is a choice for the array
@@ -321,9 +324,15 @@ int64_t TilePlan::tiles(const TileProblem &problem) const {
   return n * h * w;
 }
 
+int64_t TilePlan::tilesOfRound(const TileProblem &problem,
+                               int64_t units) const {
+  const auto [n, h, w] = grid(problem);
+  return problem.pooled.exist() ? h * w : units;
+}
+
 int64_t TilePlan::rounds(const TileProblem &problem, int64_t units) const {
   if (folds.empty())
-    return llvm::divideCeilSigned(tiles(problem), units);
+    return llvm::divideCeilSigned(tiles(problem), tilesOfRound(problem, units));
   return grid(problem)[0] * static_cast<int64_t>(folds.size());
 }
 
@@ -340,7 +349,7 @@ ColumnWave TilePlan::inputs(const TileProblem &problem,
 int64_t tilesSideBySide(const TileProblem &problem, const TilePlan &plan,
                         const DrainColumn &column,
                         const machine::Description &machine) {
-  if (plan.disjoint || plan.tiles(problem) < 2)
+  if (plan.disjoint || plan.tiles(problem) < 2 || problem.pooled.exist())
     return 1;
   return static_cast<int64_t>(machine::tilesSideBySide(machine, column.cols));
 }

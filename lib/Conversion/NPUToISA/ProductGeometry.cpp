@@ -151,6 +151,25 @@ std::vector<Window> ProductGeometry::pooledWindows() const {
   return windows;
 }
 
+std::vector<ProductGeometry> ProductGeometry::pooledBands(int64_t rows) const {
+  std::vector<ProductGeometry> bands;
+  const PoolAxis &axis = pooled->rows;
+  for (int64_t image = 0; image < extent[0]; ++image)
+    for (int64_t first = 0; first < axis.out; first += rows) {
+      ProductGeometry band = *this;
+      int64_t start = 0;
+      band.pooled->rows =
+          axis.part(first, std::min(rows, axis.out - first), start);
+      band.extent[0] = 1;
+      band.extent[2] = band.pooled->rows.in;
+      band.origin[1] += start * stride[1];
+      band.x.base += image * xStrides[0];
+      band.y.base += image * yStrides[0] + first * axis.resultStride;
+      bands.push_back(std::move(band));
+    }
+  return bands;
+}
+
 /// The part of an operand or result that a matrix of a product has. `index` is
 /// that of the matrix in the first axes of a result of rank `rank`.
 static View matrixOf(const View &view, llvm::ArrayRef<int64_t> index,
@@ -240,8 +259,12 @@ llvm::Expected<ProductGeometry> ProductGeometry::of(Generator &generator,
       geometry.poolMap(pooling, tile, generator.machine);
     return geometry;
   }
-  if (auto conv = dyn_cast<npu::TcuConvOp>(tile.op))
-    return ofConv(conv, tile);
+  if (auto conv = dyn_cast<npu::TcuConvOp>(tile.op)) {
+    ProductGeometry geometry = ofConv(conv, tile);
+    if (npu::PoolingAttr pooling = npu::poolingOf(conv))
+      geometry.poolMap(pooling, tile, generator.machine);
+    return geometry;
+  }
   return ofMatmul(generator, tile);
 }
 

@@ -79,6 +79,9 @@ struct ProductGeometry {
   std::vector<Window> windows(int64_t entries) const;
   /// The sums of whole rows of reduced results, as many as fit.
   std::vector<Window> pooledWindows() const;
+  /// Bands of `rows` rows of reduced results of an image, as geometries of
+  /// their own.
+  std::vector<ProductGeometry> pooledBands(int64_t rows) const;
   /// A window, or a part of one, with the PSUM entry of its first position.
   struct Piece {
     Window window;

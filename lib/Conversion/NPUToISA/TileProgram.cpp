@@ -294,7 +294,9 @@ buildTileProgram(Operation *op, llvm::ArrayRef<int64_t> extent,
   int64_t units = analysis::unitsOf(*plan, machine);
   // Planes at the borders of a map with depth run by themselves.
   program->resident =
-      plan->tiles(program->problem) > units || program->problem.depth.width > 0;
+      plan->tiles(program->problem) > units ||
+      program->problem.depth.width > 0 ||
+      (program->problem.pooled.exist() && program->problem.extent[0] > 1);
   for (const ColumnWave &wave :
        columnWaves(program->problem, plan->groups, machine)) {
     auto streams = packer.pack(wave);

@@ -338,6 +338,16 @@ Cost emulator::tileDrainCost(const machine::Description &machine,
       op.cols * results);
 }
 
+Cost CostModel::of(const isa::ActPool &op) {
+  const machine::PoolShape shape{
+      {1, op.inH, op.inW}, {1, op.outH, op.outW}, {1, op.kH, op.kW}};
+  const uint64_t steps =
+      machine::tilePoolSteps(shape, {op.sH, op.sW}, {op.pH, op.pW});
+  return withWork(
+      machine::tilePool(machine, op.cols, steps, functionCost(op.function)),
+      uint64_t(op.cols) * op.inH * op.inW);
+}
+
 /// Blocks whose exponent is given do not wait for their maximum.
 template <typename Op>
 static VecStore storeOf(const Op &op, ElemType from) {

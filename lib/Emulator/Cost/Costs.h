@@ -127,6 +127,7 @@ private:
   Cost of(const isa::PeSwap &op);
   Cost of(const isa::PeMatmul &op);
   Cost of(const isa::ActDrain &op);
+  Cost of(const isa::ActPool &op);
   Cost of(const isa::VecMap &op);
   Cost of(const isa::VecPool &op);
   Cost of(const isa::VecDrain &op);

@@ -115,8 +115,7 @@ static void clearCounters(Engine &engine, const isa::ActDrain &op) {
   count.clear(engine.nonZeros.data() + op.counts);
 }
 
-/// What is wrong with the lanes that the records of a mapped drain name.
-static std::string checkMap(Engine &engine, const isa::ActDrain &op) {
+std::string emulator::checkMap(Engine &engine, const isa::ActDrain &op) {
   const Drain drain{engine, op, {}, {}, {}};
   for (uint64_t lane = 0; op.mapped && lane < op.cols; ++lane)
     if (uint64_t source = drain.sourceOf(lane); source >= op.cols)

@@ -260,6 +260,9 @@ struct Drain {
   }
 };
 
+/// What is wrong with the lanes that the records of a mapped drain name.
+std::string checkMap(Engine &engine, const isa::ActDrain &op);
+
 } // namespace ashlar::emulator
 
 #endif // ASHLAR_LIB_EMULATOR_EXECUTE_DRAIN_H

@@ -200,6 +200,7 @@ struct Engine {
   void execute(const isa::VecMap &op);
   void execute(const isa::VecPool &op);
   void execute(const isa::VecDrain &op);
+  void execute(const isa::ActPool &op);
   void execute(const isa::VecReduce &op);
   void execute(const isa::VecReduceChannels &op);
   void execute(const isa::VecStat &op);

@@ -22,6 +22,7 @@ struct RateOf {
     // A drain of the cluster names more of SB than its tiles write.
     return op.fromTcu ? Rate{600, 0, 0, 5, 0} : Rate{600, 0, 0.35f};
   }
+  Rate operator()(const isa::ActPool &) const { return {600, 0, 1.5f, 5, 0}; }
   Rate operator()(const isa::DmaCopy &) const {
     return {200, 0, 0.1f, 0, 0.1f};
   }

@@ -41,6 +41,7 @@ static bool usesMemoriesAlone(const isa::Instruction &inst) {
          std::holds_alternative<isa::PeSwap>(inst) ||
          std::holds_alternative<isa::PeMatmul>(inst) ||
          std::holds_alternative<isa::ActDrain>(inst) ||
+         std::holds_alternative<isa::ActPool>(inst) ||
          std::holds_alternative<isa::VecMap>(inst) ||
          std::holds_alternative<isa::VecPool>(inst) ||
          std::holds_alternative<isa::VecDrain>(inst) ||

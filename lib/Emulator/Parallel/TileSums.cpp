@@ -19,7 +19,8 @@ static bool isPrivate(const Access &access) {
 bool TileSums::isPart(const isa::Instruction &inst) {
   if (const auto *drain = std::get_if<isa::ActDrain>(&inst))
     return drain->fromTcu;
-  return std::holds_alternative<isa::TccTile>(inst) ||
+  return std::holds_alternative<isa::ActPool>(inst) ||
+         std::holds_alternative<isa::TccTile>(inst) ||
          std::holds_alternative<isa::TccInit>(inst) ||
          std::holds_alternative<isa::TccRun>(inst) ||
          std::holds_alternative<isa::DmaTile>(inst);
@@ -78,7 +79,8 @@ bool TileSums::step(uint32_t index, llvm::ArrayRef<Access> accesses) {
     return false;
   if (!dependencies.step(index, 0, part ? accesses : llvm::ArrayRef<Access>()))
     return false;
-  if (part && std::holds_alternative<isa::ActDrain>(code[index])) {
+  if (part && (std::holds_alternative<isa::ActDrain>(code[index]) ||
+               std::holds_alternative<isa::ActPool>(code[index]))) {
     found.push_back({index, {}, {}});
     follow(found.back());
   }

@@ -369,28 +369,6 @@ static Result checkGivenExponent(const Op &op, bool integer) {
   return std::nullopt;
 }
 
-/// Mode block: exact integers in, blocks out.
-static Result checkBlockDrain(const isa::ActDrain &op,
-                              const Description &machine) {
-  if (!isa::isBlock(op.dstType) || op.dstBlock == 0)
-    return bad("drain mode block needs an encoded result with a block length");
-  if (op.hasScale || op.alphaFromParam || (op.hasBias && !op.biasAligned) ||
-      (op.resMode && !isa::isBlock(op.resType)))
-    return bad("drain mode block adds an aligned bias and an encoded residual, "
-               "and takes nothing else per lane");
-  if (op.function == isa::Function::Clip
-          ? std::isnan(op.alpha) || std::isnan(op.beta)
-          : op.function != isa::Function::Copy &&
-                op.function != isa::Function::Relu)
-    return bad("drain mode block has the function {}, expected copy, relu, or "
-               "clip between numbers",
-               isa::name(op.function).str());
-  if (op.resMode)
-    if (Result finding = checkFormat("residual", op.resType, op.resMantissa))
-      return finding;
-  return checkEncoded(operandDst(op), machine);
-}
-
 static Result check(const isa::ActDrain &op, const Description &machine) {
   if (Result finding = checkGivenExponent(op, op.mode == isa::DrainMode::Int))
     return finding;
@@ -405,8 +383,10 @@ static Result check(const isa::ActDrain &op, const Description &machine) {
   const isa::TensorOperand result = operandDst(op);
   if (!op.unstored && !isInjective(result.loops, result.bytes()))
     return bad("the strides of the result let its elements overlap");
-  if (op.mode == isa::DrainMode::Block)
-    return checkBlockDrain(op, machine);
+  if (op.mode == isa::DrainMode::Block) {
+    const Result finding = checkBlockFields(op);
+    return finding ? finding : checkEncoded(result, machine);
+  }
   if (op.mode == isa::DrainMode::Raw64)
     if (Result finding = checkWordDrain(op, machine); finding || !op.typed)
       return finding;
@@ -476,15 +456,42 @@ static Result check(const isa::VecMap &op, const Description &machine) {
 /// the run time of hostile programs in proportion to their size.
 static constexpr uint64_t maxWindowWork = uint64_t(1) << 32;
 
+static Result checkWork(uint64_t window, uint64_t results,
+                        const Description &machine) {
+  if (results > machine.sb.bytesPerPartition ||
+      window > maxWindowWork / results)
+    return bad("{} window positions for each of {} results", window, results);
+  return std::nullopt;
+}
+
+/// Entries that a drain would store as values, and the windows of these.
+template <typename Op>
+static Result checkPooled(const Op &op, const Description &machine) {
+  if (op.mode != isa::DrainMode::F32 && op.mode != isa::DrainMode::Int)
+    return bad("pooled entries in drain mode {}, expected f32 or int",
+               isa::name(op.mode).str());
+  // The rules of the drain hold for the entries: what it would store is the
+  // value.
+  if (Result finding = check(isa::entriesDrain(op), machine))
+    return finding;
+  if (Result finding = checkFormat("entry", op.srcType, op.srcMantissa))
+    return finding;
+  if (isa::isBlock(op.dstType) && op.dstBlock == 0)
+    return bad("an encoded result needs a block length");
+  if (Result finding = checkWork(uint64_t(op.kH) * op.kW,
+                                 uint64_t(op.outH) * op.outW, machine))
+    return finding;
+  return checkTensors(op, machine);
+}
+
 static Result check(const isa::VecPool &op, const Description &machine) {
   if (op.inD < 1 || op.inH < 1 || op.inW < 1)
     return bad("the source is {}x{}x{}, expected extents of at least 1", op.inD,
                op.inH, op.inW);
-  const uint64_t window = uint64_t(op.kD) * op.kH * op.kW;
-  const uint64_t results = uint64_t(op.outD) * op.outH * op.outW;
-  if (results > machine.sb.bytesPerPartition ||
-      window > maxWindowWork / results)
-    return bad("{} window positions for each of {} results", window, results);
+  if (Result finding =
+          checkWork(uint64_t(op.kD) * op.kH * op.kW,
+                    uint64_t(op.outD) * op.outH * op.outW, machine))
+    return finding;
   if (Result finding = checkGivenExponent(op, false))
     return finding;
   return checkTensors(op, machine);
@@ -495,26 +502,16 @@ static Result check(const isa::VecDrain &op, const Description &machine) {
     return bad("the vector unit of machine {} does not read PSUM "
                "(vec.psum_lanes is 0)",
                machine.name);
-  if (op.mode != isa::DrainMode::F32 && op.mode != isa::DrainMode::Int)
-    return bad("pooled entries in drain mode {}, expected f32 or int",
-               isa::name(op.mode).str());
-  // The rules of the drain hold for the entries: what it would store is the
-  // value.
-  if (Result finding = check(isa::entriesDrain(op), machine))
-    return finding;
-  if (Result finding = checkFormat("entry", op.srcType, op.srcMantissa))
-    return finding;
-  const uint64_t window = uint64_t(op.kH) * op.kW;
-  const uint64_t results = uint64_t(op.outH) * op.outW;
   if (uint64_t(op.inH) * op.inW > machine.psum.entries())
     return bad("{} entries, PSUM has {}", uint64_t(op.inH) * op.inW,
                machine.psum.entries());
-  if (results > machine.sb.bytesPerPartition ||
-      window > maxWindowWork / results)
-    return bad("{} window positions for each of {} results", window, results);
-  if (isa::isBlock(op.dstType) && op.dstBlock == 0)
-    return bad("an encoded result needs a block length");
-  return checkTensors(op, machine);
+  return checkPooled(op, machine);
+}
+
+static Result check(const isa::ActPool &op, const Description &machine) {
+  if (Result finding = checkCluster(op, machine))
+    return finding;
+  return checkPooled(op, machine);
 }
 
 static Result check(const isa::VecReduce &op, const Description &machine) {

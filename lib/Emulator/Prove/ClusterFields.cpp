@@ -25,6 +25,7 @@ Result emulator::checkClusterExists(const isa::Instruction &inst,
   const auto *drain = std::get_if<isa::ActDrain>(&inst);
   const bool uses =
       std::holds_alternative<isa::DmaTile>(inst) ||
+      std::holds_alternative<isa::ActPool>(inst) ||
       isa::queueOf(inst) == isa::Queue::Tcc || (drain && drain->fromTcu) ||
       (copy &&
        (copy->dstMem == isa::Memory::Wm || copy->srcMem == isa::Memory::Wm));
@@ -267,6 +268,45 @@ static Result checkResultGroups(const isa::ActDrain &op) {
   for (const int64_t stride : {op.dstStride1, op.resStride1})
     if (!llvm::isInt<32>(stride * groups))
       return bad("stride {} of {} results in a step", stride, groups);
+  return std::nullopt;
+}
+
+/// A window axis: each position is in two windows at most, and each window has
+/// a position.
+static Result checkPoolAxis(const char *axis, uint64_t in, uint64_t out,
+                            uint64_t kernel, uint64_t step, int64_t pad) {
+  if (kernel > 2 * step)
+    return bad("windows of {} {} by {}, each entry may be in two at most",
+               kernel, axis, step);
+  const auto first = static_cast<int64_t>(kernel) - pad;
+  const auto last = static_cast<int64_t>((out - 1) * step) - pad;
+  if (first <= 0 || last >= static_cast<int64_t>(in))
+    return bad("a window of {} without an entry: {} results of {} entries",
+               axis, out, in);
+  return std::nullopt;
+}
+
+Result emulator::checkCluster(const isa::ActPool &op,
+                              const Description &machine) {
+  if (machine.act.poolColumns == 0)
+    return bad("ACT of machine '{}' compares nothing (act.pool_columns is 0)",
+               machine.name);
+  if (Result finding =
+          checkPoolAxis("rows", op.inH, op.outH, op.kH, op.sH, op.pH))
+    return finding;
+  if (Result finding =
+          checkPoolAxis("columns", op.inW, op.outW, op.kW, op.sW, op.pW))
+    return finding;
+  const uint64_t open = llvm::divideCeil(uint64_t(op.kH) - 1, op.sH) * op.outW;
+  if (open > machine.act.poolColumns)
+    return bad("{} windows are open from row to row, a lane holds {} "
+               "(act.pool_columns)",
+               open, machine.act.poolColumns);
+  // More entries than the cluster has sums cannot be covered by tiles.
+  const uint64_t entries = uint64_t(op.inH) * op.inW;
+  if (entries > machine.sparse.tcus * machine.sparse.accumulatorEntries)
+    return bad("{} entries, the units have {} accumulators each", entries,
+               machine.sparse.accumulatorEntries);
   return std::nullopt;
 }
 

@@ -105,6 +105,10 @@ Result checkCluster(const isa::TccOperand &op,
                     const machine::Description &machine);
 Result checkCluster(const isa::TccBind &op,
                     const machine::Description &machine);
+Result checkCluster(const isa::ActPool &op,
+                    const machine::Description &machine);
+/// Mode block of a drain: exact integers in, blocks out (DrainFields.cpp).
+Result checkBlockFields(const isa::ActDrain &op);
 /// What concerns the sparse cluster in a drain.
 Result checkCluster(const isa::ActDrain &op,
                     const machine::Description &machine);

@@ -5,6 +5,7 @@
 
 #include "SparseCheck.h"
 #include "../State/TensorView.h"
+#include "ashlar/Isa/PooledDrain.h"
 #include "ashlar/Isa/Tiles.h"
 #include "llvm/ADT/STLExtras.h"
 #include <cstring>
@@ -440,4 +441,49 @@ SparseChecker::Result SparseChecker::visit(const isa::ActDrain &op,
   cost = tileDrainCost(machine, op, drainSteps(op, *table),
                        drainResults(op, *table));
   return op.kept ? keepResults(op, *table, *cost) : std::nullopt;
+}
+
+SparseChecker::Result SparseChecker::checkCover(const isa::ActDrain &entries,
+                                                const Table &table) {
+  const uint64_t area = uint64_t(entries.n1) * entries.n2;
+  if (!work.spend(area))
+    return std::nullopt;
+  std::vector<bool> covered(area);
+  uint64_t sum = 0;
+  for (const TileEntry &entry : table.units) {
+    if (entry.idle() || entry.group != entries.group)
+      continue;
+    sum += entry.results();
+    for (uint64_t y = 0; y < entry.rows; ++y)
+      std::fill_n(covered.begin() + static_cast<ptrdiff_t>(
+                                        (entry.y + y) * entries.n2 + entry.x),
+                  entry.cols, true);
+  }
+  const auto reached =
+      static_cast<uint64_t>(std::count(covered.begin(), covered.end(), true));
+  if (sum == area && reached == area)
+    return std::nullopt;
+  return Finding{FaultKind::BadField,
+                 fmt::format("the tiles of group {} have {} results at {} of "
+                             "the {}x{} entries of a pool, expected each once",
+                             entries.group, sum, reached, entries.n1,
+                             entries.n2),
+                 "tiles", entries.table};
+}
+
+SparseChecker::Result SparseChecker::visit(const isa::ActPool &op, Accesses &,
+                                           std::optional<Cost> &) {
+  const Table *table = nullptr;
+  if (Result finding = readTable(op.table, table))
+    return finding;
+  if (table->cut || table->partial)
+    return Finding{FaultKind::BadField,
+                   "a pool of tiles that the program cuts as it runs, or that "
+                   "are of the operand",
+                   "tiles", op.table};
+  const isa::ActDrain entries = isa::entriesDrain(op);
+  // Bounds first: the tiles lie inside the entries.
+  if (Result finding = drainSums(entries, *table))
+    return finding;
+  return checkCover(entries, *table);
 }

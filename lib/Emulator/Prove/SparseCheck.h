@@ -110,6 +110,7 @@ private:
   Result visit(const isa::TccRun &op, Accesses &, std::optional<Cost> &cost);
   Result visit(const isa::ActDrain &op, Accesses &accesses,
                std::optional<Cost> &cost);
+  Result visit(const isa::ActPool &op, Accesses &, std::optional<Cost> &);
 
   Result copyConstants(const isa::DmaCopy &op);
   /// The bytes [begin, begin + count) of DRAM, null if they are not constant.
@@ -169,6 +170,8 @@ private:
                      Accesses &accesses) const;
   /// Drops the loads of a set of buffers that \p accesses write over.
   void forgetOverwritten(uint64_t set, const Accesses &accesses);
+  /// Tiles that cover the entries of a pool, each of them once.
+  Result checkCover(const isa::ActDrain &entries, const Table &table);
   /// What the opening of tiles for drains has to be.
   Result checkOpened(const isa::DmaTile &op, const Table &table) const;
   /// Follows the results of a drain into the tiles that were opened for them.

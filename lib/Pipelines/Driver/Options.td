@@ -148,8 +148,8 @@ defm pack_rows : Value<"pack-rows">, MetaVarName<"MODE">,
   Values<"auto,apart,columns,off">, Group<mapping_group>;
 
 defm pool_drain : Value<"pool-drain">, MetaVarName<"MODE">,
-  HelpText<"pools after convolutions on the array take the sums from "
-           "PSUM: auto (default: fewest cycles), on or off">,
+  HelpText<"pools after convolutions take the sums from PSUM, or maxima those "
+           "of the sparse cluster: auto (default: fewest cycles), on or off">,
   Values<"auto,on,off">, Group<mapping_group>;
 
 defm function_engine : Value<"function-engine">, MetaVarName<"ENGINE">,

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Pools that drain PSUM (see Passes.td). Input: npu operations with their
-// layouts and lanes. Output: convolutions with `pooling` in place of those
-// whose windows their drain reduces, and a decision on every convolution that
-// has the choice.
+// Pools in drains (see Passes.td). Input: npu operations with their layouts and
+// lanes. Output: convolutions with `pooling` in place of those whose windows
+// their drain reduces, and a decision on every convolution that has the choice.
+
+#include "ClusterPools.h"
 
 #include "ashlar/Analysis/Array/EncodedWeights.h"
 #include "ashlar/Analysis/Array/PatternTiles.h"
@@ -39,6 +40,10 @@ constexpr int64_t kMostBands = 28, kBandLatencies = 4;
 /// The part of the cycles that predictions of two ways may differ by and still
 /// leave the choice to a whole program.
 constexpr int64_t kCloseCycles = 32;
+/// The same on the cluster: a pool apart also waits for banks of the state
+/// buffer that drains write, and plans take all bands to be as high as the
+/// first.
+constexpr int64_t kCloseOnCluster = 8;
 
 /// Largest step and dilation of an instruction.
 constexpr int64_t kMostStep = 4095;
@@ -79,7 +84,8 @@ struct PoolInDrainPass : impl::PoolInDrainBase<PoolInDrainPass> {
     auto known = assignedMachineOf(getOperation());
     if (failed(known))
       return signalPassFailure();
-    if ((mode == "off" && reason.empty()) || known->vec.psumLanes == 0)
+    if ((mode == "off" && reason.empty()) ||
+        (known->vec.psumLanes == 0 && known->act.poolColumns == 0))
       return;
     llvm::SmallVector<VecPoolOp> pools;
     getOperation().walk([&](VecPoolOp pool) { pools.push_back(pool); });
@@ -92,6 +98,11 @@ private:
                         const machine::Description &machine);
   static PeConvOp pooledConv(PeConvOp conv, VecPoolOp pool);
   void decide(VecPoolOp pool, const machine::Description &machine);
+  void decideOnCluster(VecPoolOp pool, llvm::ArrayRef<Operation *> convs,
+                       const machine::Description &machine);
+  bool takes(int64_t direct, int64_t separate, int64_t closeCycles) const;
+  records::Decision decisionOf(bool uses, int64_t direct, int64_t separate,
+                               llvm::StringRef from);
   static int64_t separateCycles(PeConvOp conv, VecPoolOp pool,
                                 const machine::Description &machine);
 };
@@ -144,6 +155,17 @@ PeConvOp PoolInDrainPass::pooledConv(PeConvOp conv, VecPoolOp pool) {
   return pooled;
 }
 
+/// Cycles of drains and of the windows that follow them band by band.
+static int64_t followedCycles(int64_t drained, int64_t windows,
+                              const machine::Description &machine) {
+  const auto latency = static_cast<int64_t>(machine.vec.latency);
+  const int64_t bands = std::clamp<int64_t>(
+      windows / (kBandLatencies * std::max<int64_t>(latency, 1)), 1,
+      kMostBands);
+  return std::max(drained, windows) + std::min(drained, windows) / bands +
+         latency;
+}
+
 /// The map stored by ACT and reduced by the vector unit band by band. A map
 /// that the state buffer cannot hold goes through DRAM.
 int64_t PoolInDrainPass::separateCycles(PeConvOp conv, VecPoolOp pool,
@@ -152,12 +174,7 @@ int64_t PoolInDrainPass::separateCycles(PeConvOp conv, VecPoolOp pool,
   const int64_t dense = analysis::denseCycles({conv}, lanes, machine).total;
   const int64_t windows =
       analysis::vectorCycles(pool, analysis::workLanesOf(pool), machine);
-  const auto latency = static_cast<int64_t>(machine.vec.latency);
-  const int64_t bands = std::clamp<int64_t>(
-      windows / (kBandLatencies * std::max<int64_t>(latency, 1)), 1,
-      kMostBands);
-  int64_t cycles =
-      std::max(dense, windows) + std::min(dense, windows) / bands + latency;
+  int64_t cycles = followedCycles(dense, windows, machine);
   const int64_t bytes = analysis::bufferBytes(storageOf(conv.getY()),
                                               shapeOf(conv.getY()), 1, machine);
   if (bytes > static_cast<int64_t>(machine.sb.bytesPerPartition)) {
@@ -169,10 +186,63 @@ int64_t PoolInDrainPass::separateCycles(PeConvOp conv, VecPoolOp pool,
   return cycles;
 }
 
+bool PoolInDrainPass::takes(int64_t direct, int64_t separate,
+                            int64_t closeCycles) const {
+  // Programs that are compared as a whole may try what takes about as long.
+  const bool close =
+      mode == "eager" && direct <= separate + separate / closeCycles;
+  return mode == "on" || close || (mode == "auto" && direct < separate);
+}
+
+records::Decision PoolInDrainPass::decisionOf(bool uses, int64_t direct,
+                                              int64_t separate,
+                                              llvm::StringRef from) {
+  const std::string why = fmt::format(
+      "{} cycles with windows reduced on the way from {}, {} with a stored "
+      "map{}",
+      direct, from.str(), separate,
+      mode == "on" && direct >= separate ? ": requested" : "");
+  records::Decision decision(&getContext(),
+                             uses ? "pool-in-drain" : "drain-then-pool",
+                             mode == "off" ? reason.getValue() : why);
+  decision.alternative("drain-then-pool", separate)
+      .alternative("pool-in-drain", direct);
+  return decision;
+}
+
+void PoolInDrainPass::decideOnCluster(VecPoolOp pool,
+                                      llvm::ArrayRef<Operation *> convs,
+                                      const machine::Description &machine) {
+  auto pools = poolOnCluster(convs, pool, machine);
+  if (!pools)
+    return;
+  const int64_t separate = followedCycles(
+      pools->stored,
+      analysis::vectorCycles(pool, analysis::workLanesOf(pool), machine),
+      machine);
+  const bool uses = takes(pools->direct, separate, kCloseOnCluster);
+  const records::Decision decision =
+      decisionOf(uses, pools->direct, separate, "the accumulators");
+  for (auto [conv, pooled] : llvm::zip(convs, pools->pooled))
+    decision.record(uses ? pooled.getOperation() : conv, kPoolDecisionAttr);
+  if (!uses)
+    return pools->erase();
+  Operation *concat = pool.getX().getDefiningOp<DmaMoveOp>();
+  pool.getY().replaceAllUsesWith(pools->result);
+  pool.erase();
+  if (concat)
+    concat->erase();
+  for (Operation *conv : convs)
+    conv->erase();
+  ++numPooled;
+}
+
 void PoolInDrainPass::decide(VecPoolOp pool,
                              const machine::Description &machine) {
+  if (auto convs = poolingConvs(pool, machine); !convs.empty())
+    return decideOnCluster(pool, convs, machine);
   auto conv = pool.getX().getDefiningOp<PeConvOp>();
-  if (!conv || !mayReduce(conv, pool, machine))
+  if (machine.vec.psumLanes == 0 || !conv || !mayReduce(conv, pool, machine))
     return;
   PeConvOp pooled = pooledConv(conv, pool);
   const analysis::Lanes lanes = analysis::widthLanesOf(conv.getX());
@@ -184,21 +254,8 @@ void PoolInDrainPass::decide(VecPoolOp pool,
   }
   const int64_t separate = separateCycles(conv, pool, machine);
   const int64_t direct = analysis::denseCycles({pooled}, lanes, machine).total;
-  // Programs that are compared as a whole may try what takes about as long.
-  const bool close =
-      mode == "eager" && direct <= separate + separate / kCloseCycles;
-  const bool uses =
-      mode == "on" || close || (mode == "auto" && direct < separate);
-  const std::string why = fmt::format(
-      "{} cycles with windows reduced on the way from PSUM, {} with a stored "
-      "map{}",
-      direct, separate,
-      mode == "on" && direct >= separate ? ": requested" : "");
-  records::Decision decision(&getContext(),
-                             uses ? "pool-in-drain" : "drain-then-pool",
-                             mode == "off" ? reason.getValue() : why);
-  decision.alternative("drain-then-pool", separate)
-      .alternative("pool-in-drain", direct);
+  const bool uses = takes(direct, separate, kCloseCycles);
+  const records::Decision decision = decisionOf(uses, direct, separate, "PSUM");
   if (!uses) {
     decision.record(conv, kPoolDecisionAttr);
     pooled.erase();

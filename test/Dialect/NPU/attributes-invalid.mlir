@@ -314,6 +314,26 @@ func.func @pe_conv_c11_kind(%x: !x, %w: !w) {
 
 // -----
 
+!x = tensor<1x4x4x4x!bfp.block<mantissa = 8, block = 16, range = 7, axis = 1>>
+!w = tensor<4x4x1x1x!bfp.block<mantissa = 8, block = 16, range = 7, axis = 1>>
+func.func @tcu_conv_c9_average(%x: !x, %w: !w) {
+  // expected-error@+1 {{on the cluster a maximum, of each position in two windows of an axis at most, in tile mode}}
+  %0 = npu.tcu.conv(%x, %w) {pooling = #npu.pooling<kind = "avg", kernel = [2, 2], strides = [2, 2], pads = [0, 0, 0, 0], dilations = [1, 1], include_pad = false, map = tensor<1x4x4x4xf32>>, strides = array<i64: 1, 1>, pads = array<i64: 0, 0, 0, 0>, dilations = array<i64: 1, 1>, group = 1 : i64, function = "copy", alpha = 0.0 : f32, beta = 0.0 : f32} : (!x, !w) -> tensor<1x4x2x2xf32>
+  return
+}
+
+// -----
+
+!x = tensor<1x4x4x4x!bfp.block<mantissa = 8, block = 16, range = 7, axis = 1>>
+!w = tensor<4x4x1x1x!bfp.block<mantissa = 8, block = 16, range = 7, axis = 1>>
+func.func @tcu_conv_c9_overlap(%x: !x, %w: !w) {
+  // expected-error@+1 {{on the cluster a maximum, of each position in two windows of an axis at most, in tile mode}}
+  %0 = npu.tcu.conv(%x, %w) {pooling = #npu.pooling<kind = "max", kernel = [3, 2], strides = [1, 2], pads = [0, 0, 0, 0], dilations = [1, 1], include_pad = false, map = tensor<1x4x4x4xf32>>, strides = array<i64: 1, 1>, pads = array<i64: 0, 0, 0, 0>, dilations = array<i64: 1, 1>, group = 1 : i64, function = "copy", alpha = 0.0 : f32, beta = 0.0 : f32} : (!x, !w) -> tensor<1x4x2x2xf32>
+  return
+}
+
+// -----
+
 !x = tensor<1x4x2x2x!bfp.block<mantissa = 8, block = 16, range = 7, axis = 1>>
 !w = tensor<4x4x1x1x!bfp.block<mantissa = 8, block = 16, range = 7, axis = 1>>
 func.func @kept_argument(%x: !x, %w: !w) {

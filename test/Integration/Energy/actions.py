@@ -344,6 +344,9 @@ class Program:
             self.add("counters.read", 0 if f["countClear"] else 4 * steps)
             self.add("counters.write", 4 * steps)
 
+    def act_pool(self, f):
+        raise NotFollowed("act.pool")
+
     # The vector unit.
 
     LOOPS = (("n0", "0"), ("n1", "1"), ("n2", "2"))

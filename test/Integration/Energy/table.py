@@ -101,12 +101,16 @@ class Prices:
         rows = -(-m["sb"]["partitions"] // m["xm_group"])
         psum = 8 * m["psum"]["banks"] * m["psum"]["entries_per_bank"]
         units, narrow = sparse["tcus"], min(sparse["tcus"], sparse["narrow_tcus"])
+        # Comparators and lines of pools in drains of the cluster.
+        columns = m["act"]["pool_columns"] if units else 0
+        lanes = m["act"]["lanes"]
         return {
             "dma": m["dma"]["queues"],
             "sb": m["sb"]["partitions"] * m["sb"]["bytes_per_partition"],
             "xm": rows * m["sb"]["bytes_per_partition"],
-            "pe": m["pe"]["rows"] * m["pe"]["columns"], "psum": m["pe"]["columns"] * psum,
-            "act": m["act"]["lanes"], "vec": m["vec"]["lanes"],
+            "pe": m["pe"]["rows"] * m["pe"]["columns"],
+            "psum": m["pe"]["columns"] * psum + 4 * lanes * columns,
+            "act": lanes + (-(-lanes // 16) if columns else 0), "vec": m["vec"]["lanes"],
             "fmu": units * sparse["fmu_sets"] * sparse["fmu_bytes"],
             "wm": sparse["wm_bytes"] if units else 0, "tcu":
                 (units - narrow) * sparse["lanes"] + narrow * sparse["narrow_lanes"],

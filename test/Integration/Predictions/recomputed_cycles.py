@@ -227,6 +227,8 @@ def cycles_of(machine, name, fields):
     if name == "act.drain":
         known = not (fields.number("fromTcu") or fields.number("repair"))
         return "act", drain_cycles(machine, fields) if known else None
+    if name == "act.pool":
+        return "act", None
     if name in VECTORS and not fields.number("repair"):
         steps = lane_steps(machine, fields.number("channels", 1))
         return "vec", steps * VECTORS[name](machine, fields)

@@ -55,7 +55,8 @@ def spans(folder):
     found = {}
     for event in events:
         name, _, node = event["name"].partition(" ")
-        if event["ph"] != "X" or name not in ("pe.matmul", "act.drain"):
+        if event["ph"] != "X" or name not in ("pe.matmul", "act.drain",
+                                                         "act.pool"):
             continue
         span = found.setdefault(node, [event["ts"], 0])
         span[0] = min(span[0], event["ts"])

@@ -3,7 +3,7 @@
 """Plans of the sparse cluster predict the cycles of whole layers.
 
 usage: layer_predictions.py [--latencies=1,2,4] [--mode=tile] [--within=0.05]
-                            [--least=N] [--all] MODEL...
+                            [--least=N] [--all] [--apart] MODEL...
 
 Before every convolution the map is turned upside down by a copy, so that all of it
 is there before its first part is loaded: a plan knows the layer alone. For each
@@ -13,6 +13,10 @@ overlaps with that of others on the cluster, or whose parameter records come lat
 least --least are compared in each run. MODEL is a shared network and the share of its
 weights that is kept, as in squeezenet1_1@0.1, or `made-up`: pruned layers of many
 kinds.
+
+With --apart every convolution is a network of its own, behind one that makes its map:
+branches that the program would run next to each other, as those of SqueezeNet's fires,
+are compared as well.
 
 In mode `auto` no layer may take more cycles than the dense array is predicted to.
 """
@@ -86,6 +90,43 @@ def turn_inputs(path):
     return turned
 
 
+def apart(path, target):
+    """Yields the name of each convolution of the model `path` that reads no input of
+    it, with `target` a model of that layer, its function, and a convolution that makes
+    its map."""
+    model = onnx.shape_inference.infer_shapes(onnx.load(path))
+    graph = model.graph
+    shapes = {value.name: [d.dim_value for d in value.type.tensor_type.shape.dim]
+              for value in graph.value_info}
+    constants = {tensor.name: tensor for tensor in graph.initializer}
+    for number, node in enumerate(graph.node):
+        shape = shapes.get(node.input[0]) if node.op_type == "Conv" else None
+        if not shape or node.input[1] not in constants:
+            continue
+        layer = onnx.NodeProto()
+        layer.CopyFrom(node)
+        layer.name, layer.input[0] = node.name or f"Conv_{number}", "map"
+        channels = shape[1]
+        ones = numpy_helper.from_array(np.ones((channels, 1, 1, 1), np.float32), "ones")
+        nodes = [helper.make_node("Conv", ["given", "ones"], ["made"], "maker", group=channels),
+                 helper.make_node("Relu", ["made"], ["map"], "maker_relu"), layer]
+        result = layer.output[0]
+        for after in graph.node:
+            if after.op_type == "Relu" and after.input[0] == result:
+                nodes.append(helper.make_node("Relu", [result], ["result"], "relu"))
+                result = "result"
+                break
+        # A reader that takes no queue of copies: the result is a map on the chip.
+        nodes.append(helper.make_node("GlobalAveragePool", [result], ["out"], "reader"))
+        tensor = lambda name, dims: helper.make_tensor_value_info(name, TensorProto.FLOAT, dims)
+        own = helper.make_graph(nodes, "apart", [tensor("given", [1] + shape[1:])],
+                                [tensor("out", None)],
+                                [ones] + [constants[name] for name in layer.input[1:]])
+        onnx.save(helper.make_model(own, opset_imports=model.opset_import,
+                                    ir_version=model.ir_version), target)
+        yield layer.name
+
+
 def measure(folder, machine, *options):
     """(compilation's report, run's report, events) of the network."""
     path = lambda name: os.path.join(folder, name)
@@ -116,7 +157,7 @@ def cycles_alone(events, node, turn):
                 default=None)
     if not loads or there is None or min(e["ts"] for e in loads) < there:
         return None
-    drained = [e for e in own if kind(e) == "act.drain"]
+    drained = [e for e in own if kind(e) in ("act.drain", "act.pool")]
     # A drain that waited for its records may wait for a bank as well.
     copied = [e["args"]["complete"] for e in own if kind(e) == "dma.copy"]
     if any(0 <= e["ts"] - record < BANK_WAIT for e in drained for record in copied):
@@ -128,24 +169,16 @@ def cycles_alone(events, node, turn):
     for event in events:
         if (event["args"]["node"] != node and event["ts"] <= drains and
                 event["ts"] + event["dur"] > start and
-                (event["tid"] in queues or kind(event) in ("tcc.run", "act.drain"))):
+                (event["tid"] in queues or kind(event) in ("tcc.run", "act.drain", "act.pool"))):
             return None
     return end - start
 
 
-def check(folder, model, latency, options):
-    """Failures of one network on a machine with this latency."""
-    path = os.path.join(folder, "m.onnx")
-    if model == "made-up":
-        made_up(path)
-    else:
-        name, _, density = model.partition("@")
-        common.run_tool("ashlar-prune", common.model_path(name), "-o", path,
-                        f"--density={density}")
-    turned = turn_inputs(path)
-    machine = os.path.join(folder, "machine.yaml")
-    with open(machine, "w", encoding="utf-8") as file:
-        file.write(f"name: priced\nsparse: {{accumulate_latency: {latency}}}\n")
+def compare(folder, model, machine, options, layer=None):
+    """(layers compared, failures) of the network in the folder, or of one layer."""
+    turned = turn_inputs(os.path.join(folder, "m.onnx"))
+    if layer:
+        turned = {layer: turned[layer]}
     compiled, _, events = measure(folder, machine, f"--sparse={options.mode}",
                                   "--schedule=off")
     failures, compared = [], 0
@@ -160,18 +193,39 @@ def check(folder, model, latency, options):
         predicted = decision["alternatives"][decision["choice"]]
         wrong = abs(predicted / taken - 1) > options.within
         if wrong:
-            failures.append(f"{model}, latency {latency}: {node} predicted {predicted}, "
+            failures.append(f"{model}: {node} predicted {predicted}, "
                             f"taken {taken}: {decision['plan']}")
         dense = decision["alternatives"]["dense"]
         if options.mode == "auto" and taken > dense:
-            failures.append(f"{model}, latency {latency}: {node} takes {taken}, the "
-                            f"dense array {dense}")
+            failures.append(f"{model}: {node} takes {taken}, the dense array {dense}")
         if wrong or options.all:
             print(f"{node}: predicted {predicted:,}, taken {taken:,} "
                   f"({predicted / taken:.3f})")
-    print(f"{model}, latency {latency}: {compared} layers, {len(failures)} wrong")
+    return compared, failures
+
+
+def check(folder, model, latency, options):
+    """Failures of one network on a machine with this latency."""
+    path = os.path.join(folder, "m.onnx")
+    source = os.path.join(folder, "whole.onnx") if options.apart else path
+    if model == "made-up":
+        made_up(source)
+    else:
+        name, _, density = model.partition("@")
+        common.run_tool("ashlar-prune", common.model_path(name), "-o", source,
+                        f"--density={density}")
+    machine = os.path.join(folder, "machine.yaml")
+    with open(machine, "w", encoding="utf-8") as file:
+        file.write(f"name: priced\nsparse: {{accumulate_latency: {latency}}}\n")
+    what = f"{model}, latency {latency}"
+    compared, failures = 0, []
+    for layer in apart(source, path) if options.apart else [None]:
+        count, found = compare(folder, what, machine, options, layer)
+        compared += count
+        failures += found
+    print(f"{what}: {compared} layers, {len(failures)} wrong")
     if compared < options.least:
-        failures.append(f"{model}, latency {latency}: only {compared} layers compared")
+        failures.append(f"{what}: only {compared} layers compared")
     return failures
 
 
@@ -183,6 +237,7 @@ def main():
     parser.add_argument("--within", type=float, default=0.05)
     parser.add_argument("--least", type=int, default=1)
     parser.add_argument("--all", action="store_true")
+    parser.add_argument("--apart", action="store_true")
     options = parser.parse_args()
     failures = []
     with tempfile.TemporaryDirectory() as folder:

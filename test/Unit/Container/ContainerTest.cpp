@@ -150,9 +150,9 @@ TEST(Container, VersionsAreNamed) {
   bytes[8] = 2;
   EXPECT_EQ(message(bytes), "f: format version 2, this reader knows 1");
   bytes[8] = 1;
-  bytes[14] = 9;
+  bytes[14] = 10;
   EXPECT_EQ(message(bytes),
-            "f: instruction set version 3.9, this reader knows 3.8");
+            "f: instruction set version 3.10, this reader knows 3.9");
 }
 
 TEST(Container, TheFirstDamagedSectionIsNamed) {

@@ -72,6 +72,7 @@ private:
   void run(const isa::VecMap &op);
   void run(const isa::VecPool &op);
   void run(const isa::VecDrain &op);
+  void run(const isa::ActPool &op);
   void run(const isa::VecReduce &op);
   void run(const isa::VecReduceChannels &op);
   void run(const isa::VecStat &op);

@@ -3,6 +3,7 @@
 // The vector unit of the naive machine, one element at a time.
 
 #include "NaiveMachine.h"
+#include "ashlar/Isa/PooledDrain.h"
 #include "ashlar/Numerics/Encode.h"
 #include "ashlar/Numerics/Function.h"
 #include "ashlar/Support/ElementType.h"
@@ -10,6 +11,7 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <tuple>
 
 using namespace ashlar;
 using namespace ashlar::test;
@@ -284,6 +286,44 @@ void NaiveMachine::run(const isa::VecDrain &op) {
       for (int64_t w = 0; w < op.outW; ++w)
         result[column].push_back(reduceWindow(
             op, h, w, [&](int64_t k) { return values[column][k]; }));
+  finish(dst, count, result, op.dstBlock, op.dstXr, op.dstXrClear);
+}
+
+/// The entries are drained into an SB that is put back, and read from there.
+void NaiveMachine::run(const isa::ActPool &op) {
+  const auto before = std::tuple(sb, xm, xr);
+  isa::ActDrain drain = isa::entriesDrain(op);
+  // Behind what the drain still reads; nothing reads the register yet.
+  drain.dstXr = op.dstXr;
+  drain.dstOffset = static_cast<uint32_t>(machine.sb.bytesPerPartition -
+                                          uint64_t(drain.dstStride1) * op.inH);
+  run(drain);
+  const Tensor map{drain.dstType,
+                   drain.dstMantissa,
+                   0,
+                   drain.dstOffset,
+                   0,
+                   {0, drain.dstStride1, drain.dstStride2},
+                   false};
+  isa::VecDrain windows;
+  windows.inH = op.inH, windows.inW = op.inW;
+  windows.kH = op.kH, windows.kW = op.kW;
+  windows.sH = op.sH, windows.sW = op.sW;
+  windows.pH = op.pH, windows.pW = op.pW;
+  std::vector<std::vector<float>> result(op.cols);
+  for (uint64_t lane = 0; lane < op.cols; ++lane)
+    for (int64_t h = 0; h < op.outH; ++h)
+      for (int64_t w = 0; w < op.outW; ++w)
+        result[lane].push_back(reduceWindow(windows, h, w, [&](int64_t k) {
+          const int64_t at[3] = {0, k / op.inW, k % op.inW};
+          return load(map, lane, at);
+        }));
+  std::tie(sb, xm, xr) = before;
+  const Tensor dst{op.dstType, op.dstMantissa,
+                   op.dstPart, op.dstOffset,
+                   0,          {0, op.dstStrideH, op.dstStrideW},
+                   false};
+  const uint64_t count[3] = {1, op.outH, op.outW};
   finish(dst, count, result, op.dstBlock, op.dstXr, op.dstXrClear);
 }
 

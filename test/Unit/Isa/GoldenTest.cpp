@@ -115,6 +115,7 @@ TEST(Golden, Headers) {
   EXPECT_EQ(header(DmaExpand()), 0x0c00000000000015u);
   EXPECT_EQ(header(DmaPut()), 0x1000000000000017u);
   EXPECT_EQ(header(ActDrain()), 0x0d00000000000630u);
+  EXPECT_EQ(header(ActPool()), 0x0a00000000000631u);
   EXPECT_EQ(header(VecMap()), 0x1200000000000740u);
   EXPECT_EQ(header(VecPool()), 0x0e00000000000741u);
   EXPECT_EQ(header(VecDrain()), 0x0c00000000000747u);

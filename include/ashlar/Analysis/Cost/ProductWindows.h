@@ -27,8 +27,8 @@ int64_t windowEntries(npu::PeConvOp conv, const Lanes &lanes,
 int64_t pooledEntries(const machine::Description &machine);
 
 /// Axis \p i, 0 the rows and 1 the columns, of the windows that the drain of
-/// \p conv reduces.
-partition::PoolAxis pooledAxis(npu::PeConvOp conv, int64_t i);
+/// the convolution \p op reduces.
+partition::PoolAxis pooledAxis(mlir::Operation *op, int64_t i);
 
 } // namespace ashlar::analysis
 

@@ -125,6 +125,14 @@ struct ChannelShares {
   }
 };
 
+/// Windows that the drains of a convolution reduce (`act.pool`): the map is
+/// made in bands of rows, each of which is the entries of one drain.
+struct PooledBands {
+  int64_t rows = 0;  ///< of results in a band; 0: drains store the map
+  int64_t share = 1; ///< entries for each result
+  bool exist() const { return rows > 0; }
+};
+
 /// A convolution as the sparse cluster sees it.
 struct TileProblem {
   /// Images, rows, columns of results; the planes of a map with depth are
@@ -163,6 +171,8 @@ struct TileProblem {
   /// Sums start from the bias, which weight memory holds next to the streams.
   bool biasInSums = false;
   HandOver handOver = HandOver::Off;
+  /// Of the drains. The bands of all images are then the images of `extent`.
+  PooledBands pooled;
   bool kept = false; ///< drains have put all of the operand into the units
   /// Drains put the results into a buffer set that no load may take.
   bool leaves = false;
@@ -312,6 +322,9 @@ struct TilePlan {
   bool isCut() const { return !folds.empty(); }
   /// Rounds that the tiles of all images take on `units` units.
   int64_t rounds(const TileProblem &problem, int64_t units) const;
+  /// Tiles of a grid in each round but the last: those of a band where drains
+  /// pool.
+  int64_t tilesOfRound(const TileProblem &problem, int64_t units) const;
   machine::TileGeometry geometry(const TileProblem &problem) const;
   /// Tiles of the results along images, rows, columns.
   std::array<int64_t, 3> grid(const TileProblem &problem) const;
@@ -319,6 +332,11 @@ struct TilePlan {
   /// The columns that share a load of `wave`: all of them with tilesOutside.
   ColumnWave inputs(const TileProblem &problem, const ColumnWave &wave) const;
 };
+
+/// Rows of results of a pooling convolution on the cluster whose sums fill half
+/// of its accumulators: the bands of a tile of `rows` x `cols` results.
+int64_t pooledBand(mlir::Operation *op, int64_t rows, int64_t cols,
+                   const machine::Description &machine);
 
 /// Tiles of a plan that a drain takes side by side (`act.drain`, sideBySide);
 /// 1: one after the other.

@@ -114,14 +114,24 @@ def PoolInDrain : Pass<"ashlar-npu-pool-in-drain", "::mlir::ModuleOp"> {
     computed twice, rows are not packed, and PSUM is occupied while the windows
     are reduced.
 
+    A maximum that alone reads a convolution on the sparse cluster, or several
+    that are joined along channels, can be taken by the drains of the cluster:
+    ACT compares what it would have stored (`act.pool`, `pooling` of
+    `npu.tcu.conv`). The map is made in bands of rows whose sums fill half of
+    the accumulators; rows that the windows of two bands share are summed up
+    twice. Maxima of joined maps are joined in turn.
+
     With mode `auto` the drain reduces windows where that takes fewer predicted
     cycles, with `eager` where it takes at most a thirty-second more, with `on`
-    wherever it can. Excluded are machines without `vec.psum_lanes`;
-    convolutions with another reader of the map, a residual, an integer
-    epilogue, lanes, stationary activations or a scale policy that observes the
-    map; results of which one row of sums exceeds half of PSUM; block formats
-    that the drain cannot form for both the map and the result; and windows
-    whose stride exceeds their height.
+    wherever it can. It can not on the cluster: without `act.pool_columns`, or if
+    these do not hold the windows that are open between two rows; with averages,
+    dilations, or windows of which more than two have a position along an axis;
+    in scatter mode, with kept maps, three dimensions, a residual or an integer
+    epilogue. It can not on the array: without `vec.psum_lanes`; with
+    another reader of the map, a residual, an integer epilogue, lanes, stationary
+    activations or a scale policy that watches the map; if the
+    sums of one row of results exceed half of PSUM; if the drain cannot form the
+    blocks of both; if windows are further apart than they are high.
   }];
   let options = [
     Option<"mode", "mode", "std::string", /*default=*/"\"auto\"",
@@ -129,7 +139,7 @@ def PoolInDrain : Pass<"ashlar-npu-pool-in-drain", "::mlir::ModuleOp"> {
     Option<"reason", "reason", "std::string", /*default=*/"\"\"",
            "with off: why, for the decision of each pool; empty: no decision">];
   let statistics = [
-    Statistic<"numPooled", "pooled", "pools that drain PSUM">];
+    Statistic<"numPooled", "pooled", "pools in drains">];
 }
 
 def ShareFunctions : Pass<"ashlar-npu-share-functions", "::mlir::ModuleOp"> {

@@ -9,6 +9,7 @@
 #include "../Generator.h"
 #include "../ProductGeometry.h"
 #include "KeptTiles.h"
+#include "PooledDrains.h"
 #include "TileTables.h"
 
 #include "dialects/NPU/NPUDialect.h"
@@ -66,6 +67,8 @@ public:
         x(storageOf(tile.op->getOperand(0))) {
     if (program.problem.depth.width > 0)
       cutDepth();
+    else if (geometry.pooled)
+      cutBands();
     else
       parts.push_back(
           std::make_unique<Part>(generator, tile, geometry, program));
@@ -79,6 +82,7 @@ private:
   std::vector<Step> steps() const;
   unsigned loadsOf(const std::vector<Step> &work) const;
   void cutDepth();
+  void cutBands();
   void addPlanes(int64_t image, int64_t first, int64_t count,
                  std::pair<int64_t, int64_t> taps);
   std::pair<int64_t, int64_t> tapsOf(int64_t plane) const;
@@ -106,6 +110,8 @@ private:
                                                          size_t chunk);
   void emitDrain(const WaveStreams &streams, size_t index, unsigned table,
                  int64_t sums);
+  void emitPool(const WaveStreams &streams, size_t index, unsigned table,
+                int64_t sums);
   int64_t firstChannel(const WaveStreams &wave) const {
     return channelsOf(program.problem, wave.wave.first).first;
   }
@@ -119,6 +125,14 @@ private:
   }
   /// Channels that share a plane of cells; integers have none.
   int64_t cellBlock() const { return std::max<int64_t>(plan.cellBlock, 1); }
+  /// Partition and offset of a channel of a view.
+  std::pair<uint32_t, uint32_t> placeOf(const View &view,
+                                        int64_t channel) const {
+    const int64_t position = view.part + channel;
+    const auto partitions = static_cast<int64_t>(machine.sb.partitions);
+    return {position % partitions,
+            view.base + position / partitions * view.tileStride};
+  }
   int64_t slotBytes() const {
     return static_cast<int64_t>(plan.geometry(program.problem).slotElements()) *
            x.bytes();
@@ -189,6 +203,13 @@ void TileConvolutionEmitter::cutDepth() {
         ++end;
       addPlanes(image, first, end - first, tapsOf(first));
     }
+}
+
+/// The entries that a drain pools at a time.
+void TileConvolutionEmitter::cutBands() {
+  for (ProductGeometry &band : whole.pooledBands(program.problem.pooled.rows))
+    parts.push_back(
+        std::make_unique<Part>(generator, tile, std::move(band), program));
 }
 
 std::vector<Step> TileConvolutionEmitter::steps() const {
@@ -357,6 +378,8 @@ void TileConvolutionEmitter::emitDrain(const WaveStreams &streams, size_t index,
   const DrainColumn &column = program.problem.drains[index];
   const ColumnTile &outputs = program.problem.columns[column.first];
   const ProductGeometry &geometry = part->geometry;
+  if (geometry.pooled)
+    return emitPool(streams, index, table, sums);
   isa::ActDrain drain{};
   setEpilogue(tile.op, drain);
   if (streams.startsAtBias())
@@ -381,22 +404,18 @@ void TileConvolutionEmitter::emitDrain(const WaveStreams &streams, size_t index,
   setSums(tile.op, x, true, drain);
   drain.paramPart = 0;
   drain.paramOffset = records[index].parameters;
-  auto place = [&](const View &view, uint32_t &part, uint32_t &offset) {
-    int64_t position = view.part + outputs.firstOutput;
-    auto partitions = static_cast<int64_t>(machine.sb.partitions);
-    part = position % partitions;
-    offset = view.base + position / partitions * view.tileStride;
-  };
   if (drain.resMode) {
     const View &residual = geometry.residual;
     setResidualType(residual.type, drain);
-    place(residual, drain.resPart, drain.resOffset);
+    std::tie(drain.resPart, drain.resOffset) =
+        placeOf(residual, outputs.firstOutput);
     drain.resStride0 = geometry.residualStrides[0];
     drain.resStride1 = geometry.residualStrides[2];
     drain.resStride2 = geometry.residualStrides[3];
   }
   const View &target = geometry.y;
-  place(target, drain.dstPart, drain.dstOffset);
+  std::tie(drain.dstPart, drain.dstOffset) =
+      placeOf(target, outputs.firstOutput);
   drain.dstStride0 = geometry.yStrides[0];
   drain.dstStride1 = geometry.yStrides[2];
   drain.dstStride2 = geometry.yStrides[3];
@@ -406,6 +425,30 @@ void TileConvolutionEmitter::emitDrain(const WaveStreams &streams, size_t index,
   countDrained(generator.counters, tile, CountedSteps(), !drained, drain);
   drained = true;
   generator.builder.emit(drain);
+}
+
+/// The drain of a column that keeps the maxima of windows.
+void TileConvolutionEmitter::emitPool(const WaveStreams &streams, size_t index,
+                                      unsigned table, int64_t sums) {
+  const DrainColumn &column = program.problem.drains[index];
+  const ColumnTile &outputs = program.problem.columns[column.first];
+  isa::ActPool pool{};
+  setPooledEntries(generator, tile, part->geometry, /*hasExp=*/true, pool);
+  setResultRegister(generator, tile, part->geometry.y, pool);
+  if (streams.startsAtBias())
+    pool.hasBias = false;
+  pool.table = table;
+  pool.group = column.first - streams.wave.first;
+  pool.groupLanes = column.columns > 1 ? outputs.cols : 0;
+  pool.mapped = !program.problem.order.empty();
+  pool.psum = sums;
+  pool.regionStride = results();
+  pool.psumStride = static_cast<int32_t>(plan.cols);
+  pool.cols = column.cols;
+  pool.paramOffset = records[index].parameters;
+  std::tie(pool.dstPart, pool.dstOffset) =
+      placeOf(part->geometry.y, outputs.firstOutput);
+  generator.builder.emit(pool);
 }
 
 /// Where the streams of a chunk are: with its wave, or fetched for it.

@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// vec.drain: entries of PSUM through the epilogue, rounded as a drain would
-// store them, and reduced over windows as vec.pool would reduce what it stored.
+// vec.drain and act.pool: entries of PSUM, or sums of the sparse cluster,
+// through the epilogue, rounded as a drain would store them, and reduced over
+// windows as vec.pool would reduce what it stored.
 
 #include "../Drain.h"
 #include "WindowAxis.h"
 #include "ashlar/Isa/ElementBytes.h"
 #include "ashlar/Isa/PooledDrain.h"
 #include "ashlar/Numerics/Encode.h"
+#include "llvm/ADT/STLExtras.h"
 
 using namespace ashlar;
 using namespace ashlar::emulator;
@@ -28,31 +30,56 @@ struct PooledDrain {
   float *rowOf(uint64_t lane) { return values.data() + lane * entries(); }
 
   void evaluate(const Drain &drain);
+  void evaluate(const Drain &drain, const TileEntry &tile);
+  void round();
+  void evaluateLane(const Drain &drain, uint64_t lane, uint64_t count,
+                    float *out) const;
   template <typename T>
   void roundBlocks();
   /// The reduced row oh of a lane.
   void reduce(uint64_t lane, int64_t oh, float *out) const;
 };
 
-/// The values of all entries as they would be stored.
+/// The first values of a lane before they are encoded.
+void PooledDrain::evaluateLane(const Drain &drain, uint64_t lane,
+                               uint64_t count, float *out) const {
+  if (op.mode != isa::DrainMode::Int) {
+    drain.floatRow(lane, 0, count, out);
+    roundElements(op.srcType, out, count);
+    return;
+  }
+  std::vector<int64_t> row(count);
+  drain.integers(lane, 0, count, row.data());
+  for (uint64_t k = 0; k < count; ++k)
+    out[k] = numerics::fromSigned(row[k]);
+}
+
+/// The values of all entries.
 void PooledDrain::evaluate(const Drain &drain) {
-  values.resize(op.cols * entries());
-  const bool integers = op.mode == isa::DrainMode::Int;
   engine.split(op.cols, values.size() * drainCost,
                [&](uint64_t begin, uint64_t end) {
-                 std::vector<int64_t> row(integers ? entries() : 0);
+                 for (uint64_t lane = begin; lane < end; ++lane)
+                   evaluateLane(drain, lane, entries(), rowOf(lane));
+               });
+}
+
+/// The values of the entries that a tile of the sparse cluster has.
+void PooledDrain::evaluate(const Drain &drain, const TileEntry &tile) {
+  const uint64_t results = tile.results();
+  engine.split(op.cols, op.cols * results * drainCost,
+               [&](uint64_t begin, uint64_t end) {
+                 std::vector<float> own(results);
                  for (uint64_t lane = begin; lane < end; ++lane) {
-                   float *out = rowOf(lane);
-                   if (!integers) {
-                     drain.floatRow(lane, 0, entries(), out);
-                     roundElements(op.srcType, out, entries());
-                     continue;
-                   }
-                   drain.integers(lane, 0, entries(), row.data());
-                   for (uint64_t k = 0; k < entries(); ++k)
-                     out[k] = numerics::fromSigned(row[k]);
+                   evaluateLane(drain, lane, results, own.data());
+                   for (uint64_t y = 0; y < tile.rows; ++y)
+                     std::copy_n(own.data() + y * tile.cols, tile.cols,
+                                 rowOf(lane) + (tile.y + y) * op.inW + tile.x);
                  }
                });
+}
+
+/// The values as they would be stored.
+void PooledDrain::round() {
   if (isa::isBlock(op.srcType))
     op.srcMantissa <= 8 ? roundBlocks<int8_t>() : roundBlocks<int16_t>();
   if (op.srcType == ElemType::Ubfp)
@@ -123,38 +150,97 @@ void PooledDrain::reduce(uint64_t lane, int64_t oh, float *out) const {
   engine.kernels->binary(numerics::BinaryFunction::Div, out, taken, width, out);
 }
 
+/// Stores the maxima or means of all windows.
+void store(PooledDrain &pooled, TensorView result, const EncodeTarget &target) {
+  const isa::VecDrain &op = pooled.op;
+  const uint64_t width = op.outW;
+  produceFloats(
+      pooled.engine, result, target, op.cols, uint64_t(op.kH) * op.kW + 1,
+      [&](uint64_t lane, uint64_t k0, uint64_t k1, float *out) {
+        // A chunk of flat results may start and end inside a row.
+        for (uint64_t k = k0; k < k1;) {
+          const uint64_t row = k / width, from = k % width;
+          const uint64_t n = std::min(width - from, k1 - k);
+          auto *whole =
+              Scratch::ofThisThread().get<float>(Scratch::Accums, width);
+          pooled.reduce(lane, static_cast<int64_t>(row), whole);
+          std::copy_n(whole + from, n, out + (k - k0));
+          k += n;
+        }
+      });
+}
+
+/// The windows of a drain of the cluster.
+isa::VecDrain windowsOf(const isa::ActPool &op) {
+  isa::VecDrain windows{};
+  windows.kind = PoolKind::Max;
+  windows.mode = op.mode;
+  windows.cols = op.cols;
+  windows.inH = op.inH, windows.inW = op.inW;
+  windows.srcType = op.srcType;
+  windows.srcMantissa = op.srcMantissa, windows.srcBlock = op.srcBlock;
+  windows.outH = op.outH, windows.outW = op.outW;
+  windows.kH = op.kH, windows.kW = op.kW;
+  windows.sH = op.sH, windows.sW = op.sW;
+  windows.pH = op.pH, windows.pW = op.pW;
+  return windows;
+}
+
+/// Power of two of an entry without EW.
+int exponentOf(Engine &engine, const isa::ActDrain &entries) {
+  return entries.mode == isa::DrainMode::F32
+             ? scaleOf(engine.memory, entries.xrA) +
+                   scaleOf(engine.memory, entries.xrS) + entries.shift
+             : 0;
+}
+
+PooledDrain pooledDrain(Engine &engine, const isa::VecDrain &op) {
+  PooledDrain pooled{
+      engine,
+      op,
+      {op.inH, op.outH, op.kH, op.sH, op.dH, op.pH, op.cloH, op.chiH},
+      {op.inW, op.outW, op.kW, op.sW, op.dW, op.pW, op.cloW, op.chiW},
+      op.kind == PoolKind::Max ? numerics::Reduction::Max
+                               : numerics::Reduction::Sum};
+  pooled.values.resize(op.cols * pooled.entries());
+  return pooled;
+}
+
 } // namespace
 
 void Engine::execute(const isa::VecDrain &op) {
   const isa::ActDrain entries = isa::entriesDrain(op);
   Drain drain{*this, entries, {}, {}, {}};
   drain.entries = patternOf(operandPsum(entries)).merged();
-  drain.exponent =
-      op.mode == isa::DrainMode::F32
-          ? scaleOf(memory, op.xrA) + scaleOf(memory, op.xrS) + op.shift
-          : 0;
+  drain.exponent = exponentOf(*this, entries);
   batch.flush(*this);
-  PooledDrain pooled{
-      *this,
-      op,
-      {op.inH, op.outH, op.kH, op.sH, op.dH, op.pH, op.cloH, op.chiH},
-      {op.inW, op.outW, op.kW, op.sW, op.dW, op.pW, op.cloW, op.chiW},
-      op.kind == PoolKind::Max ? numerics::Reduction::Max
-                               : numerics::Reduction::Sum};
+  PooledDrain pooled = pooledDrain(*this, op);
   pooled.evaluate(drain);
-  const uint64_t width = op.outW;
-  produceFloats(*this, viewOf(operandDst(op)), encodeTarget(op), op.cols,
-                uint64_t(op.kH) * op.kW + 1,
-                [&](uint64_t lane, uint64_t k0, uint64_t k1, float *out) {
-                  // A chunk of flat results may start and end inside a row.
-                  for (uint64_t k = k0; k < k1;) {
-                    const uint64_t row = k / width, from = k % width;
-                    const uint64_t n = std::min(width - from, k1 - k);
-                    auto *whole = Scratch::ofThisThread().get<float>(
-                        Scratch::Accums, width);
-                    pooled.reduce(lane, static_cast<int64_t>(row), whole);
-                    std::copy_n(whole + from, n, out + (k - k0));
-                    k += n;
-                  }
-                });
+  pooled.round();
+  store(pooled, viewOf(operandDst(op)), encodeTarget(op));
+}
+
+void Engine::execute(const isa::ActPool &op) {
+  const isa::ActDrain entries = isa::entriesDrain(op);
+  reject(checkMap(*this, entries));
+  if (finding)
+    return;
+  const isa::VecDrain windows = windowsOf(op);
+  PooledDrain pooled = pooledDrain(*this, windows);
+  const TileTable &table = tables[op.table];
+  // The loader has seen that the groups have equal tiles.
+  const std::vector<std::vector<uint64_t>> units = drainedUnits(entries, table);
+  std::vector<uint64_t> sources(units.size());
+  for (size_t i = 0; i < units.front().size(); ++i) {
+    for (auto [source, group] : llvm::zip(sources, units))
+      source = group[i];
+    const TileEntry &tile = table[sources.front()];
+    const isa::ActDrain part = unitDrain(entries, tile);
+    Drain drain{*this, part, {}, {}, {}, 0, sources};
+    drain.entries = patternOf(operandPsum(part)).merged();
+    drain.exponent = exponentOf(*this, part);
+    pooled.evaluate(drain, tile);
+  }
+  pooled.round();
+  store(pooled, viewOf(operandDst(op)), encodeTarget(op));
 }
