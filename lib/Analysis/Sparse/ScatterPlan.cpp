@@ -9,6 +9,7 @@
 #include "ashlar/Isa/CoefficientStream.h"
 #include "dialects/NPU/NPUDialect.h"
 #include "mlir/IR/Builders.h"
+#include "llvm/ADT/DenseMap.h"
 #include "llvm/Support/MathExtras.h"
 
 #include <cmath>
@@ -413,20 +414,23 @@ public:
       : problem(problem), units(units), full(full), times(times),
         machine(machine), geometry(plan.geometry(problem)),
         stride(plan.images * plan.rows * plan.cols),
-        passes(problem.passes(machine)), images(plan.images) {}
+        passes(problem.passes(machine)), images(plan.images),
+        scan(machine::scanCycles(
+            machine, geometry.loadedElements(images, units.rows, units.cols))) {
+  }
 
   /// Cycles to expect of the channel `channel` under `slices`.
-  int64_t channel(llvm::ArrayRef<SliceCount> slices, int64_t channel) const {
+  int64_t channel(llvm::ArrayRef<SliceCount> slices, int64_t channel) {
     if (slices.empty())
       return 0;
     uint64_t products = 0, latency = 0;
-    for (const SliceCount &slice : slices)
-      products += of(slice, channel, latency);
-    uint64_t positions =
-        geometry.loadedElements(images, units.rows, units.cols);
+    for (const SliceCount &slice : slices) {
+      const SliceTime &time = timeOf(slice, problem.scatter->data.of(channel));
+      products += time.products;
+      latency = std::max(latency, time.latency);
+    }
     return static_cast<int64_t>(
-        std::max({products * images * passes, latency,
-                  machine::scanCycles(machine, positions)}));
+        std::max({products * images * passes, latency, scan}));
   }
 
 private:
@@ -453,13 +457,27 @@ private:
     return blocks;
   }
 
-  /// Products of the kernels of a slice over an image.
-  uint64_t of(const SliceCount &slice, int64_t channel,
+  /// What the kernels of a slice take over an image.
+  struct SliceTime {
+    uint64_t products = 0, latency = 0;
+  };
+
+  /// Most channels of all columns have few densities and slices between them.
+  const SliceTime &timeOf(const SliceCount &slice, int32_t density) {
+    auto pair = [](uint64_t high, uint32_t low) { return high << 32 | low; };
+    auto [entry, isNew] = known.try_emplace(
+        {pair(slice.rowPhase, slice.colPhase), pair(slice.taps, slice.moves),
+         pair(slice.kernels, static_cast<uint32_t>(density))});
+    if (isNew)
+      entry->second.products = of(slice, density, entry->second.latency);
+    return entry->second;
+  }
+
+  uint64_t of(const SliceCount &slice, int32_t density,
               uint64_t &latency) const {
     const uint64_t rows = units.rows + geometry.h.phases[slice.rowPhase].halo;
     const uint64_t cols = units.cols + geometry.w.phases[slice.colPhase].halo;
-    const double share =
-        std::min(full * problem.scatter->data.of(channel) / 1000.0, 1.0);
+    const double share = std::min(full * density / 1000.0, 1.0);
     const bool whole = problem.scatter->cut.block == std::array<int64_t, 2>();
     double cycles = 0;
     for (const Blocks &own : blocksOf(rows, cols)) {
@@ -520,6 +538,8 @@ private:
   const machine::Description &machine;
   machine::TileGeometry geometry;
   uint64_t stride, passes, images;
+  uint64_t scan; ///< cycles that the data of a channel take
+  llvm::DenseMap<std::tuple<uint64_t, uint64_t, uint64_t>, SliceTime> known;
 };
 
 } // namespace
@@ -536,10 +556,16 @@ ScatterSums scatterSums(const TileProblem &problem, const TilePlan &plan,
   std::vector<std::vector<int64_t>> sums;
   for (size_t i = 0; i < scatter.slices.size(); ++i) {
     int64_t first = channelsOf(problem, i).first;
+    // Dense columns of one size differ in nothing.
+    if (i > 0 && first == channelsOf(problem, i - 1).first &&
+        scatter.slices[i] == scatter.slices[i - 1]) {
+      sums.push_back(sums.back());
+      continue;
+    }
     std::vector<int64_t> own{0};
     for (size_t c = 0; c < scatter.slices[i].size(); ++c) {
       int64_t cycles = 0;
-      for (const ClassTimes &units : byClass)
+      for (ClassTimes &units : byClass)
         cycles =
             std::max(cycles, units.channel(scatter.slices[i][c],
                                            first + static_cast<int64_t>(c)));

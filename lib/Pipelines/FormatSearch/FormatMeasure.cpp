@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A candidate that misses the target costs one quick program; one that keeps it
-// a second one, for the engines that the machine has.
+// A candidate that misses the target costs the parts of the network in which it
+// is new; one that keeps it a program for the engines that the machine has,
+// too.
 
 #include "FormatMeasure.h"
 
@@ -12,6 +13,9 @@
 #include <cmath>
 
 namespace ashlar::pipelines {
+
+/// Samples, and as many blends, on which noises of groups are measured.
+static constexpr size_t kNoiseSamples = 2;
 
 std::string keyOf(const numerics::FormatTable &formats) {
   return llvm::formatv("{0}", numerics::toJson(formats)).str();
@@ -60,40 +64,47 @@ FormatMeasurer::measure(std::string label, numerics::FormatTable formats) {
   Candidate candidate;
   candidate.label = std::move(label);
   candidate.formats = std::move(formats);
-  auto outcome = evaluator.execute(candidate.formats, samples);
-  if (outcome) {
-    candidate.cycles = outcome->cycles;
-    candidate.weightBytes = outcome->weightBytes;
-    candidate.quality = judge.judge(outcome->outputs);
+  auto found = outputs.of(candidate.formats);
+  if (found) {
+    candidate.quality = judge.judge(*found);
     candidate.reaches = judge.reaches(candidate.quality, SafetyMargin::Used);
   } else {
-    llvm::Error error = outcome.takeError();
+    llvm::Error error = found.takeError();
     if (!isRefusal(error))
       return error;
     candidate.failure = llvm::toString(std::move(error));
     candidate.quality.noise = HUGE_VAL;
     return candidate;
   }
-  if (candidate.reaches)
-    if (llvm::Error error = countAhead(candidate.formats))
-      return error;
+  addCount(candidate);
+  return candidate;
+}
+
+/// What was counted of a candidate, if it was.
+void FormatMeasurer::addCount(Candidate &candidate) const {
   auto count = counts.find(keyOf(candidate.formats));
   if (count == counts.end())
-    return candidate;
+    return;
   candidate.counted = true;
   candidate.cycles = count->second.cycles;
   candidate.weightBytes = count->second.weightBytes;
   candidate.failure = count->second.failure;
   candidate.reaches &= candidate.failure.empty();
-  return candidate;
+}
+
+llvm::Error FormatMeasurer::count(Candidate &candidate) {
+  if (llvm::Error error = countAhead(candidate.formats))
+    return error;
+  addCount(candidate);
+  return llvm::Error::success();
 }
 
 llvm::Expected<Quality>
-FormatMeasurer::qualityOf(const numerics::FormatTable &formats) const {
-  auto outputs = evaluator.outputs(formats, samples);
-  if (outputs)
-    return judge.judge(*outputs);
-  llvm::Error error = outputs.takeError();
+FormatMeasurer::qualityOf(const numerics::FormatTable &formats) {
+  auto found = outputs.of(formats);
+  if (found)
+    return judge.judge(*found);
+  llvm::Error error = found.takeError();
   if (!isRefusal(error))
     return error;
   llvm::consumeError(std::move(error));
@@ -104,16 +115,32 @@ FormatMeasurer::qualityOf(const numerics::FormatTable &formats) const {
   return worst;
 }
 
+/// Numbers of every n-th of `count` samples that follow `first`, so that about
+/// kNoiseSamples remain.
+static void addFew(std::vector<size_t> &numbers, size_t first, size_t count) {
+  for (size_t i = 0, step = std::max<size_t>(count / kNoiseSamples, 1);
+       i < count; i += step)
+    numbers.push_back(first + i);
+}
+
 llvm::Expected<std::vector<double>>
 FormatMeasurer::noises(llvm::ArrayRef<numerics::FormatTable> tables,
                        llvm::function_ref<void(size_t)> done) const {
+  std::vector<size_t> numbers;
+  addFew(numbers, 0, judge.numSamples());
+  const size_t given = numbers.size();
+  addFew(numbers, judge.numSamples(), judge.numExact() - judge.numSamples());
+  const QualityJudge some = judge.ofSome(numbers, given);
+  std::vector<Sample> few;
+  for (size_t number : numbers)
+    few.push_back(samples[number]);
   std::vector<double> noises;
   llvm::Error errors = llvm::Error::success();
-  for (auto &outputs : evaluator.outputsOfAll(tables, samples, done))
-    if (outputs)
-      noises.push_back(judge.judge(*outputs).noise);
+  for (auto &found : SharedOutputs(evaluator, few).ofAll(tables, done))
+    if (found)
+      noises.push_back(some.judge(*found).noise);
     else
-      errors = llvm::joinErrors(std::move(errors), outputs.takeError());
+      errors = llvm::joinErrors(std::move(errors), found.takeError());
   if (errors)
     return errors;
   return noises;

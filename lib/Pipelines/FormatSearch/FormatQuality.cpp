@@ -223,6 +223,17 @@ llvm::Expected<QualityJudge> QualityJudge::create(ModuleOp module,
   return judge;
 }
 
+QualityJudge QualityJudge::ofSome(llvm::ArrayRef<size_t> numbers,
+                                  size_t samples) const {
+  QualityJudge judge;
+  judge.target = target;
+  judge.samples = samples;
+  judge.kinds = kinds;
+  for (size_t number : numbers)
+    judge.exact.push_back(exact[number]);
+  return judge;
+}
+
 void QualityJudge::judgeRatio(llvm::ArrayRef<Sample> outputs, size_t index,
                               Quality &quality) const {
   std::vector<double> ratios;

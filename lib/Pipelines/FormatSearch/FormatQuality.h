@@ -66,6 +66,13 @@ public:
                                              std::vector<Sample> exact,
                                              size_t samples);
 
+  /// The same judge for some of its samples: \p numbers of exact outputs, of
+  /// which the first \p samples are those of samples.
+  QualityJudge ofSome(llvm::ArrayRef<size_t> numbers, size_t samples) const;
+
+  size_t numSamples() const { return samples; }
+  size_t numExact() const { return exact.size(); }
+
   /// \p outputs are in the order of the exact ones.
   Quality judge(llvm::ArrayRef<Sample> outputs) const;
 

@@ -20,9 +20,10 @@ llvm::json::Value toJson(const Candidate &candidate) {
   }
   const Quality &quality = candidate.quality;
   object["formats"] = numerics::toJson(candidate.formats);
-  object[candidate.counted ? "cycles" : "array_cycles"] =
-      static_cast<int64_t>(candidate.cycles);
-  object["weight_bytes"] = static_cast<int64_t>(candidate.weightBytes);
+  if (candidate.counted) {
+    object["cycles"] = static_cast<int64_t>(candidate.cycles);
+    object["weight_bytes"] = static_cast<int64_t>(candidate.weightBytes);
+  }
   object["snr_db"] = quality.snr;
   object["snr_standard_error_db"] = quality.snrError;
   object["expected_agreement_percent"] = quality.agreement;
@@ -101,13 +102,14 @@ std::string describe(const SearchResult &result) {
                           candidate.failure);
       continue;
     }
+    auto counted = [&](uint64_t number) {
+      return candidate.counted ? std::to_string(number) : "-";
+    };
     text += fmt::format(
         "{:>3} {:<8} {:>10} {:>10} {:>7.2f} dB {:>7.3f} % {:>6.1f} %  {}\n", i,
-        mark,
-        fmt::format("{}{}", candidate.counted ? "" : "~", candidate.cycles),
-        candidate.weightBytes, candidate.quality.snr,
-        candidate.quality.agreement, candidate.quality.counted,
-        candidate.label);
+        mark, counted(candidate.cycles), counted(candidate.weightBytes),
+        candidate.quality.snr, candidate.quality.agreement,
+        candidate.quality.counted, candidate.label);
   }
   return text + nodesText(result.formats());
 }

@@ -30,8 +30,10 @@ constexpr double bytesToCycles = 0.25;
 
 } // namespace
 
-llvm::Expected<size_t> FormatSearch::measure(std::string label,
-                                             FormatTable formats) {
+/// A candidate whose cycles are counted, and which may become the choice, only
+/// once `count` is asked for.
+llvm::Expected<size_t> FormatSearch::judgeQuality(std::string label,
+                                                  FormatTable formats) {
   auto [entry, isNew] =
       known.try_emplace(keyOf(formats), result.candidates.size());
   if (!isNew)
@@ -41,14 +43,35 @@ llvm::Expected<size_t> FormatSearch::measure(std::string label,
     return candidate.takeError();
   size_t index = result.candidates.size();
   result.candidates.push_back(std::move(*candidate));
-  compare(index);
   return index;
+}
+
+/// Counts a candidate if it keeps the target, and takes it if it is the best.
+llvm::Error FormatSearch::count(size_t index) {
+  Candidate &candidate = result.candidates[index];
+  if (!candidate.reaches)
+    return llvm::Error::success();
+  if (!candidate.counted)
+    if (llvm::Error error = measurer.count(candidate))
+      return error;
+  compare(index);
+  return llvm::Error::success();
+}
+
+llvm::Expected<size_t> FormatSearch::measure(std::string label,
+                                             FormatTable formats) {
+  auto index = judgeQuality(std::move(label), std::move(formats));
+  if (!index)
+    return index.takeError();
+  if (llvm::Error error = count(*index))
+    return error;
+  return *index;
 }
 
 /// Takes a candidate as the choice if it is the best so far.
 void FormatSearch::compare(size_t index) {
   const Candidate &now = result.candidates[index];
-  if (!haveUniform || !judge.reaches(now.quality, margin) ||
+  if (!haveUniform || !now.reaches || !judge.reaches(now.quality, margin) ||
       now.cycles > uniform().cycles ||
       now.weightBytes > uniform().weightBytes ||
       (isLean(now) == isLean(best()) ? !isBetter(now, best()) : !isLean(now)))
@@ -247,8 +270,8 @@ llvm::Expected<SearchResult> searchFormats(const CompileOptions &compile,
   SearchResult result;
   result.target = options.target;
   result.samples = given;
-  FormatSearch search(*evaluator, *judge, std::move(*samples),
-                      options.showProgress, result);
+  FormatSearch search(*evaluator, *judge, *samples, options.showProgress,
+                      result);
   if (llvm::Error error = search.run())
     return error;
   return result;

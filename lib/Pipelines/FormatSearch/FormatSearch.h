@@ -30,11 +30,9 @@ struct SearchOptions {
 struct Candidate {
   std::string label; ///< How the search came to it: "uniform w=8,...", ...
   numerics::FormatTable formats;
-  /// Of the program with all engines if `counted`, else of the one for the
-  /// array alone; so are the bytes.
-  uint64_t cycles = 0;
+  /// Of the program with all engines; known if `counted`.
+  uint64_t cycles = 0, weightBytes = 0;
   bool counted = false;
-  uint64_t weightBytes = 0;
   Quality quality;
   bool reaches = false; ///< Keeps the target.
   std::string failure;  ///< Why it does not compile; empty if it does.

@@ -106,24 +106,30 @@ FormatTable FormatSearch::propose(const FormatTable &base,
 }
 
 /// Proposals for noise budgets between what certainly passes and what certainly
-/// fails; whether one passes is measured.
+/// fails; whether one passes is measured. That of the largest budget is the
+/// cheapest.
 llvm::Error FormatSearch::bisectBudget() {
   double passing = std::max(uniform().quality.noise, 1e-18);
   double low = passing / 16;
   double high = 4 * std::max(failingNoise, 4 * passing);
   if (!(high < HUGE_VAL))
     high = 64 * passing;
+  std::optional<size_t> largest;
   for (int i = 0; i < bisections; ++i) {
     double budget = std::sqrt(low) * std::sqrt(high);
-    auto index = measure(fmt::format("noise budget {:.2e}", budget),
-                         propose(makeUniform(narrow, makeFormat(8)), budget));
+    auto index =
+        judgeQuality(fmt::format("noise budget {:.2e}", budget),
+                     propose(makeUniform(narrow, makeFormat(8)), budget));
     if (!index)
       return index.takeError();
-    (judge.reaches(result.candidates[*index].quality, margin) ? low : high) =
-        budget;
+    const bool passes =
+        judge.reaches(result.candidates[*index].quality, margin);
+    (passes ? low : high) = budget;
+    if (passes)
+      largest = *index;
     progress.at(SearchStage::Budgets, i + 1, bisections);
   }
-  return llvm::Error::success();
+  return largest ? count(*largest) : llvm::Error::success();
 }
 
 std::vector<BlockFormat>
@@ -180,28 +186,75 @@ std::vector<FormatStep> FormatSearch::narrowings() const {
   return steps;
 }
 
+/// Steps from the best candidate, each of which keeps the target on top of
+/// those before; the candidates that they lead to. No cycles are counted.
+llvm::Expected<std::vector<FormatSearch::TakenStep>> FormatSearch::takeSteps() {
+  const FormatTable base = best().formats;
+  std::vector<BlockFormat> formats = formatsOf(base);
+  std::vector<TakenStep> taken;
+  for (const FormatStep &step : narrowings()) {
+    if (stepsLeft == 0)
+      break;
+    const StepKey key(step.group, step.format.mantissa);
+    if (refused.contains(key))
+      continue;
+    std::vector<BlockFormat> changed = formats;
+    changed[step.group] = step.format;
+    auto index = judgeQuality(fmt::format("{} steps from candidate {}",
+                                          taken.size() + 1, result.chosen),
+                              makeTable(base, model.groups, changed));
+    if (!index)
+      return index.takeError();
+    if (judge.reaches(result.candidates[*index].quality, margin)) {
+      formats = std::move(changed);
+      taken.push_back({key, *index});
+    } else {
+      // Further steps only add noise.
+      refused.insert(key);
+    }
+    --stepsLeft;
+    progress.at(SearchStage::Steps, refinements - stepsLeft, refinements);
+  }
+  return taken;
+}
+
+/// Counts the candidate after the last step. If it is no better than the best,
+/// some step costs more than it saves: bisection finds one, which is refused,
+/// and takes the steps before.
+llvm::Error FormatSearch::countSteps(llvm::ArrayRef<TakenStep> taken) {
+  auto isBest = [&](size_t steps) -> llvm::Expected<bool> {
+    const size_t index = taken[steps - 1].candidate;
+    if (llvm::Error error = count(index))
+      return error;
+    return result.chosen == index;
+  };
+  size_t good = 0, bad = taken.size();
+  for (size_t steps = bad; good < bad; steps = (good + bad) / 2) {
+    auto better = isBest(steps);
+    if (!better)
+      return better.takeError();
+    (*better ? good : bad) = steps;
+    if (good + 1 == bad) {
+      refused.insert(taken[bad - 1].key);
+      break;
+    }
+  }
+  return llvm::Error::success();
+}
+
 /// Steps add noise: none can keep a safety margin where the best so far has
 /// none.
 llvm::Error FormatSearch::refine() {
-  int left =
+  stepsLeft =
       judge.reaches(best().quality, SafetyMargin::Kept) ? refinements : 0;
-  for (bool improved = true; improved && left > 0;) {
-    improved = false;
-    for (const FormatStep &step : narrowings()) {
-      if (left == 0)
-        break;
-      std::vector<BlockFormat> formats = formatsOf(best().formats);
-      formats[step.group] = step.format;
-      size_t before = result.chosen;
-      auto index =
-          measure("one step from candidate " + std::to_string(result.chosen),
-                  makeTable(best().formats, model.groups, formats));
-      if (!index)
-        return index.takeError();
-      improved |= result.chosen != before;
-      --left;
-      progress.at(SearchStage::Steps, refinements - left, refinements);
-    }
+  while (stepsLeft > 0) {
+    auto taken = takeSteps();
+    if (!taken)
+      return taken.takeError();
+    if (taken->empty())
+      break;
+    if (llvm::Error error = countSteps(*taken))
+      return error;
   }
   return llvm::Error::success();
 }

@@ -15,6 +15,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -24,11 +25,10 @@ namespace ashlar::pipelines {
 class FormatSearch {
 public:
   FormatSearch(const Evaluator &evaluator, const QualityJudge &judge,
-               std::vector<Sample> samples, bool showProgress,
+               llvm::ArrayRef<Sample> samples, bool showProgress,
                SearchResult &result)
-      : evaluator(evaluator), judge(judge),
-        measurer(evaluator, judge, std::move(samples)), result(result),
-        progress(showProgress) {}
+      : evaluator(evaluator), judge(judge), measurer(evaluator, judge, samples),
+        result(result), progress(showProgress) {}
 
   llvm::Error run();
 
@@ -42,6 +42,18 @@ private:
 
   llvm::Expected<size_t> measure(std::string label,
                                  numerics::FormatTable formats);
+  llvm::Expected<size_t> judgeQuality(std::string label,
+                                      numerics::FormatTable formats);
+  llvm::Error count(size_t index);
+  /// A group and the mantissa that it was to have.
+  using StepKey = std::pair<size_t, int>;
+  /// A step that kept the target.
+  struct TakenStep {
+    StepKey key;
+    size_t candidate;
+  };
+  llvm::Expected<std::vector<TakenStep>> takeSteps();
+  llvm::Error countSteps(llvm::ArrayRef<TakenStep> taken);
   void compare(size_t index);
   llvm::Error sweepUniform();
   llvm::Error chooseBlocks();
@@ -104,6 +116,10 @@ private:
   /// One-byte formats that cost least among those that add little noise.
   numerics::BlockFormat narrow = makeFormat(8), narrowWeights = makeFormat(8);
   FormatModel model;
+  /// Single steps that may still be tried, and those that missed the target or
+  /// cost more than they saved.
+  int stepsLeft = 0;
+  std::set<StepKey> refused;
 };
 
 } // namespace ashlar::pipelines

@@ -18,8 +18,9 @@
 #include "dialects/NN/NNDialect.h"
 #include "dialects/NN/NNElements.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Parser/Parser.h"
+#include "llvm/Support/FormatVariadic.h"
 
-#include <atomic>
 #include <cmath>
 #include <thread>
 
@@ -27,18 +28,33 @@ using namespace mlir;
 
 namespace ashlar::pipelines {
 
+/// The module of `from` after the phase `last`, in the same context.
+static llvm::Expected<OwningOpRef<ModuleOp>>
+continueUntil(Phase last, ModuleOp from, Phase done, CompileOptions options) {
+  options.stopAfter = last;
+  auto result = compileFrom(from, done, options, *from.getContext());
+  if (!result)
+    return result.takeError();
+  return std::move(result->module);
+}
+
 llvm::Expected<Evaluator> Evaluator::create(const CompileOptions &options,
                                             MLIRContext &context) {
-  Evaluator evaluator(options, context);
+  Evaluator evaluator(options);
   CompileOptions &own = evaluator.options;
   own.dumpPlan.clear();
-  own.stopAfter = Phase::Fold;
+  own.stopAfter = Phase::Simplify;
   if (own.threads == 0)
     own.threads = std::max(1u, std::thread::hardware_concurrency());
   auto result = compile(own, context);
   if (!result)
     return result.takeError();
-  evaluator.module = std::move(result->module);
+  evaluator.simplified = std::move(result->module);
+  auto folded =
+      continueUntil(Phase::Fold, *evaluator.simplified, Phase::Simplify, own);
+  if (!folded)
+    return folded.takeError();
+  evaluator.module = std::move(*folded);
   return evaluator;
 }
 
@@ -46,11 +62,37 @@ llvm::Expected<OwningOpRef<ModuleOp>>
 Evaluator::quantise(const numerics::FormatTable &formats) const {
   CompileOptions now = options;
   now.formats = formats;
-  now.stopAfter = Phase::Quantise;
-  auto result = compileFrom(*module, Phase::Fold, now, *context);
-  if (!result)
-    return result.takeError();
-  return std::move(result->module);
+  return continueUntil(Phase::Quantise, *module, Phase::Fold, now);
+}
+
+/// No other engine than the array, and the first order of instructions:
+/// programs that are compared have the same bits as well.
+CompileOptions Evaluator::optionsForArray() const {
+  CompileOptions now = options;
+  now.sparse.mode = "off";
+  now.sparse.profile = {};
+  now.sparse.sample = {};
+  now.schedule = now.mapCompression = "off";
+  now.comparedWork = 0;
+  return now;
+}
+
+llvm::Expected<OwningOpRef<ModuleOp>>
+Evaluator::quantiseForArray(const numerics::FormatTable &formats) const {
+  CompileOptions now = optionsForArray();
+  // Folds know the formats of the whole network, not those of single nodes.
+  now.formats = formats;
+  now.formats.nodes.clear();
+  OwningOpRef<ModuleOp> &folded =
+      foldedBy[llvm::formatv("{0}", numerics::toJson(now.formats))];
+  if (!folded) {
+    auto made = continueUntil(Phase::Fold, *simplified, Phase::Simplify, now);
+    if (!made)
+      return made.takeError();
+    folded = std::move(*made);
+  }
+  now.formats = formats;
+  return continueUntil(Phase::Quantise, *folded, Phase::Fold, now);
 }
 
 llvm::Expected<std::vector<Sample>>
@@ -81,116 +123,71 @@ Evaluator::reference(llvm::ArrayRef<Sample> samples) const {
   return evaluateExactly(*module, samples, options.threads);
 }
 
-llvm::Expected<Evaluation>
-Evaluator::execute(const numerics::FormatTable &formats,
-                   llvm::ArrayRef<Sample> samples) const {
-  return measure(formats, samples, options.threads, Wanted::Array);
+/// A context for one compilation: what it leaves there goes with it.
+static std::unique_ptr<MLIRContext> makeContext() {
+  DialectRegistry registry;
+  registerDialects(registry);
+  auto context =
+      std::make_unique<MLIRContext>(registry, MLIRContext::Threading::DISABLED);
+  context->loadAllAvailableDialects();
+  context->printOpOnDiagnostic(false);
+  return context;
 }
 
-/// Calls `one` for the numbers of [0, count), some at a time.
-template <typename Result>
-static std::vector<llvm::Expected<Result>>
-measureAll(size_t count, unsigned threads,
-           llvm::function_ref<llvm::Expected<Result>(size_t)> one) {
-  std::vector<std::optional<llvm::Expected<Result>>> found(count);
-  support::ThreadPool pool(threads);
-  pool.parallelFor(count, [&](uint64_t i) { found[i].emplace(one(i)); });
-  std::vector<llvm::Expected<Result>> results;
+llvm::Expected<emulator::LoadedProgram>
+Evaluator::compilePart(llvm::StringRef bytecode) const {
+  const std::unique_ptr<MLIRContext> own = makeContext();
+  OwningOpRef<ModuleOp> part = parseSourceString<ModuleOp>(bytecode, own.get());
+  if (!part)
+    return makeError(ErrorClass::Internal, "{}",
+                     "a part of the network is no module");
+  CompileOptions now = optionsForArray();
+  now.stopAfter = Phase::Emit;
+  auto compiled = compileFrom(*part, Phase::Quantise, now, *own);
+  if (!compiled)
+    return compiled.takeError();
+  // Defined reads leave no memory to be cleared before each run.
+  emulator::Options how;
+  how.checkRaces = false;
+  return loadCompiled(std::move(*compiled->program), how);
+}
+
+std::vector<llvm::Expected<Evaluation>>
+Evaluator::countAll(llvm::ArrayRef<numerics::FormatTable> tables) const {
+  std::vector<std::optional<llvm::Expected<Evaluation>>> found(tables.size());
+  support::ThreadPool pool(options.threads);
+  pool.parallelFor(tables.size(),
+                   [&](uint64_t i) { found[i].emplace(count(tables[i])); });
+  std::vector<llvm::Expected<Evaluation>> results;
   for (auto &result : found)
     results.push_back(std::move(*result));
   return results;
 }
 
-static llvm::Expected<std::vector<Sample>>
-outputsOf(llvm::Expected<Evaluation> evaluation) {
-  if (!evaluation)
-    return evaluation.takeError();
-  return std::move(evaluation->outputs);
-}
-
-llvm::Expected<std::vector<Sample>>
-Evaluator::outputs(const numerics::FormatTable &formats,
-                   llvm::ArrayRef<Sample> samples) const {
-  return outputsOf(measure(formats, samples, options.threads, Wanted::Outputs));
-}
-
-std::vector<llvm::Expected<std::vector<Sample>>>
-Evaluator::outputsOfAll(llvm::ArrayRef<numerics::FormatTable> tables,
-                        llvm::ArrayRef<Sample> samples,
-                        llvm::function_ref<void(size_t)> done) const {
-  std::atomic<size_t> finished = 0;
-  return measureAll<std::vector<Sample>>(
-      tables.size(), options.threads, [&](size_t i) {
-        auto outputs = outputsOf(
-            measure(tables[i], samples, /*threads=*/1, Wanted::Outputs));
-        done(++finished);
-        return outputs;
-      });
-}
-
-std::vector<llvm::Expected<Evaluation>>
-Evaluator::countAll(llvm::ArrayRef<numerics::FormatTable> tables) const {
-  return measureAll<Evaluation>(tables.size(), options.threads, [&](size_t i) {
-    return measure(tables[i], {}, /*threads=*/1, Wanted::Engines);
-  });
-}
-
-/// Runs \p program once for its times, with values if \p how says so.
-static llvm::Error addTimes(emulator::LoadedProgram &program,
-                            const Sample &sample, const emulator::Options &how,
-                            Evaluation &result) {
-  auto timed = emulator::run(program, sample, how);
-  if (!timed)
-    return timed.takeError();
-  result.cycles = timed->totalCycles;
-  for (auto [index, stats] : llvm::enumerate(timed->nodes))
-    result.nodeCycles[program.program().nodes[index].name] += stats.cycles;
-  return llvm::Error::success();
-}
-
 llvm::Expected<Evaluation>
-Evaluator::measure(const numerics::FormatTable &formats,
-                   llvm::ArrayRef<Sample> samples, unsigned threads,
-                   Wanted wanted) const {
-  DialectRegistry registry;
-  registerDialects(registry);
-  MLIRContext own(registry, MLIRContext::Threading::DISABLED);
-  own.loadAllAvailableDialects();
-  own.printOpOnDiagnostic(false);
+Evaluator::count(const numerics::FormatTable &formats) const {
+  const std::unique_ptr<MLIRContext> own = makeContext();
   CompileOptions now = options;
   now.formats = formats;
   now.stopAfter = Phase::Emit;
-  if (wanted != Wanted::Engines)
-    now.sparse.mode = "off";
-  if (wanted == Wanted::Outputs) {
-    // Programs that are compared have the same bits as well.
-    now.schedule = "off";
-    now.comparedWork = 0;
-  }
-  auto compiled = compile(now, own);
+  auto compiled = compile(now, *own);
   if (!compiled)
     return compiled.takeError();
   Evaluation result;
   for (const container::Segment &segment : compiled->program->constants)
     result.weightBytes += segment.bytes.size();
   emulator::Options how;
-  how.threads = threads;
   how.checkRaces = how.checkUndefined = false;
   auto program = loadCompiled(std::move(*compiled->program), how);
   if (!program)
     return program.takeError();
-  how.functional = wanted == Wanted::Engines && !now.sparse.sample.empty();
-  if (wanted != Wanted::Outputs)
-    if (llvm::Error error = addTimes(*program, now.sparse.sample, how, result))
-      return error;
-  how.functional = true;
-  how.timing = false;
-  for (const Sample &sample : samples) {
-    auto run = emulator::run(*program, sample, how);
-    if (!run)
-      return run.takeError();
-    result.outputs.push_back(std::move(run->outputs));
-  }
+  how.functional = !now.sparse.sample.empty();
+  auto timed = emulator::run(*program, now.sparse.sample, how);
+  if (!timed)
+    return timed.takeError();
+  result.cycles = timed->totalCycles;
+  for (auto [index, stats] : llvm::enumerate(timed->nodes))
+    result.nodeCycles[program->program().nodes[index].name] += stats.cycles;
   return result;
 }
 

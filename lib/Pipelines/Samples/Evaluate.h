@@ -8,11 +8,13 @@
 #define ASHLAR_LIB_PIPELINES_EVALUATE_H
 
 #include "SampleArchive.h"
+#include "ashlar/Emulator/Emulator.h"
 #include "ashlar/Numerics/FormatTable.h"
 #include "ashlar/Pipelines/Compile.h"
 #include "ashlar/Support/Tensor.h"
 #include "llvm/ADT/StringMap.h"
 
+#include <map>
 #include <memory>
 
 namespace ashlar::pipelines {
@@ -22,7 +24,6 @@ using Sample = std::vector<HostTensor>;
 
 /// What one set of formats gives.
 struct Evaluation {
-  std::vector<Sample> outputs; ///< Per sample; empty if only timed.
   /// Of one run, on the sample of SparseOptions if there is one.
   uint64_t cycles = 0;
   /// Bytes of constants in the program: packed weights, exponents, parameters.
@@ -58,41 +59,36 @@ public:
   llvm::Expected<std::vector<Sample>>
   reference(llvm::ArrayRef<Sample> samples) const;
 
-  /// Outputs, and cycles and bytes of the program for the array alone: no
-  /// other engine changes a bit, and choosing and emulating them takes most of
-  /// the time.
-  llvm::Expected<Evaluation> execute(const numerics::FormatTable &formats,
-                                     llvm::ArrayRef<Sample> samples) const;
+  /// The module after the quantise phase of the program for the array alone,
+  /// whose results have the same bits: no other engine changes any.
+  llvm::Expected<mlir::OwningOpRef<mlir::ModuleOp>>
+  quantiseForArray(const numerics::FormatTable &formats) const;
 
-  /// Outputs alone: no order of instructions is searched, nothing is timed.
-  llvm::Expected<std::vector<Sample>>
-  outputs(const numerics::FormatTable &formats,
-          llvm::ArrayRef<Sample> samples) const;
+  /// Compiles and loads a module of the quantise phase, MLIR bytecode, for its
+  /// values: no order of instructions is searched, nothing is compared. For use
+  /// by several threads.
+  llvm::Expected<emulator::LoadedProgram>
+  compilePart(llvm::StringRef bytecode) const;
 
-  /// The same of several tables, some at a time; `done` is told how many are
-  /// finished, from any thread.
-  std::vector<llvm::Expected<std::vector<Sample>>>
-  outputsOfAll(llvm::ArrayRef<numerics::FormatTable> tables,
-               llvm::ArrayRef<Sample> samples,
-               llvm::function_ref<void(size_t)> done) const;
+  /// Threads that evaluations may use.
+  unsigned threads() const { return options.threads; }
 
   /// Cycles and bytes with all engines of several tables, some at a time.
   std::vector<llvm::Expected<Evaluation>>
   countAll(llvm::ArrayRef<numerics::FormatTable> tables) const;
 
 private:
-  Evaluator(const CompileOptions &options, mlir::MLIRContext &context)
-      : options(options), context(&context) {}
+  explicit Evaluator(const CompileOptions &options) : options(options) {}
 
-  /// Outputs, or the array's cycles as well, or cycles of all engines.
-  enum class Wanted { Outputs, Array, Engines };
-  llvm::Expected<Evaluation> measure(const numerics::FormatTable &formats,
-                                     llvm::ArrayRef<Sample> samples,
-                                     unsigned threads, Wanted wanted) const;
+  llvm::Expected<Evaluation> count(const numerics::FormatTable &formats) const;
+  CompileOptions optionsForArray() const;
 
   CompileOptions options;
-  mlir::MLIRContext *context;
-  mlir::OwningOpRef<mlir::ModuleOp> module;
+  mlir::OwningOpRef<mlir::ModuleOp> simplified; ///< after the simplify phase
+  mlir::OwningOpRef<mlir::ModuleOp> module;     ///< after the fold phase
+  /// Modules after the fold phase for the array alone, by what that phase knows
+  /// of formats.
+  mutable std::map<std::string, mlir::OwningOpRef<mlir::ModuleOp>> foldedBy;
 };
 
 /// Reads the samples of \p archive: one array per graph input of `module`, by

@@ -39,6 +39,7 @@ struct SliceCount {
   uint32_t taps = 0;
   uint32_t kernels = 0;
   uint32_t moves = 0; ///< cycles of each in which the window moves on
+  bool operator==(const SliceCount &other) const = default;
 };
 
 /// In which order the coefficients of a kernel meet the data.
