@@ -10,7 +10,8 @@ usage: numerics_model.py MODEL.onnx INPUT.npz|dev [--format=bfp8]
 `--mixed` gives every product formats of its own, drawn from all that there are.
 `--runs` repeats that with inputs of other sizes, each run given the state that
 the last one left, and compares that as well.
-With `--partial` tensors may be missing that the program keeps nowhere.
+With `--partial` tensors may be missing that the program keeps nowhere; maps
+that drains pool may be in any case.
 Fails if one bit differs (test/reference/reference.py does the comparison).
 """
 
@@ -92,7 +93,7 @@ def main():
             formats = "--formats=" + mixed_table(options.mixed, model, folder)
         common.run_tool("ashlarc", model, "-o", binary, formats,
                         f"--machine={options.machine}", f"--dump-plan={plan}",
-                        *options.ashlarc)
+                        f"--report={folder}/compile.json", *options.ashlarc)
         return run_all(options, folder, inputs)
 
 
@@ -135,12 +136,21 @@ def run_all(options, folder, inputs):
                                       options.threads)
         if options.partial:
             reference.append("--partial")
+        reference += [f"--unstored={node}" for node in pooled_nodes(folder)]
         common.run_tool("ashlar-run", *machine[1:])
         failed += subprocess.run(reference).returncode != 0
         for name in states_differ(folder, run) if options.runs > 1 else []:
             print(f"{name}: another exponent for the next run")
             failed += 1
     return failed
+
+
+def pooled_nodes(folder):
+    """Nodes whose results are pooled in the drain, and stored nowhere before."""
+    with open(os.path.join(folder, "compile.json"), encoding="utf-8") as file:
+        decisions = json.load(file)["decisions"]
+    return [decision["node"] for decision in decisions
+            if decision["choice"] == "pool-in-drain"]
 
 
 def states_differ(folder, run):

@@ -31,7 +31,10 @@ sys.path.insert(0, os.path.join(os.path.dirname(__file__), ".."))
 
 from common import run_tool  # noqa: E402
 
-SLACK = 0.005  # of cycles: an instruction for channels that begin between columns
+# Of cycles: an instruction for channels that begin between columns. Programs of
+# a1-tiny are so short that a list schedule may be some 50 cycles off.
+SLACK = {"a1-tiny": 0.025}
+SLACK_ELSEWHERE = 0.005
 FORMS = ["off", "auto", "exponents"]
 NUMERICS = os.path.join(os.path.dirname(__file__), "..", "numerics_model.py")
 # kind, shape of the weights, channels of the operand, groups
@@ -148,7 +151,8 @@ def check_case(model, folder, case, options, draw):
     if not sparse.equals(off):
         yield f"{name}: engines differ"
     # Quadrants have blocks of their own.
-    if rows != "quadrant" and (max(off.cycles, auto.cycles) > one.cycles * (1 + SLACK) or
+    slack = 1 + SLACK.get(options.machine, SLACK_ELSEWHERE)
+    if rows != "quadrant" and (max(off.cycles, auto.cycles) > one.cycles * slack or
                                max(off.read, auto.read, asked.read) > one.read):
         yield f"{name}: more bytes or cycles"
     if even and kind in ("product", "conv"):

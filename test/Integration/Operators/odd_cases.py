@@ -327,8 +327,6 @@ def only_constants(m):
 def output_twice(m):
     y = m.node("Relu", [m.input("x", [2, 3])])
     m.output(y, m.node("Abs", [y]), y)
-    m.ort = False  # refuses it, as ONNX does
-    m.refuse(MALFORMED, y)
 
 
 @case

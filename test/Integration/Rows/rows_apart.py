@@ -225,7 +225,7 @@ def check_integers(count, first):
     return differ > 0
 
 
-LAYERS = [(16, 32, 1, 64), (8, 16, 1, 64), (24, 144, 1, 56), (128, 128, 1, 28)]
+LAYERS = [(16, 32, 1, 64), (8, 16, 1, 64), (24, 144, 1, 48), (128, 128, 1, 28)]
 
 
 def save_layer(path, channels, outputs, kernel, side):
