@@ -119,8 +119,11 @@ public:
   NumberRange rangeOf(Value value) const {
     return frontend::rangeOf(value, extents);
   }
-  /// Replaces input i, whose extent stays known.
-  void setInput(size_t i, Value value) { inputs[i] = value; }
+  /// Replaces input i, whose extent stays known; it may have been omitted.
+  void setInput(size_t i, Value value) {
+    inputs.resize(std::max(inputs.size(), i + 1));
+    inputs[i] = value;
+  }
   /// Says that data decide an extent of output i, which has been set.
   void setExtent(size_t i, RunTimeExtent extent) {
     if (i < results.size() && results[i] && extent.count)

@@ -65,6 +65,8 @@ void prepareUpdates(Node &n);
 /// The same of the boxes of RoiAlign.
 void prepareRegions(Node &n);
 void carryRegions(Node &n);
+/// Boxes beyond the extent are not selected.
+void prepareSuppression(Node &n);
 /// What lies beyond the extent is zero, or not chosen.
 void prepareZeros(Node &n);
 void prepareCondition(Node &n);

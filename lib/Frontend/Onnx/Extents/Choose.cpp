@@ -5,6 +5,8 @@
 #include "Carry.h"
 #include "ExtentRules.h"
 
+#include <limits>
+
 using namespace ashlar;
 using namespace ashlar::frontend;
 using namespace ashlar::nn;
@@ -142,6 +144,22 @@ void ashlar::frontend::carryRegions(Node &n) {
     return;
   }
   n.setExtent(0, {0, boxes->count});
+}
+
+/// Boxes beyond the extent get a score that no threshold lets through.
+void ashlar::frontend::prepareSuppression(Node &n) {
+  constexpr double lowest = -std::numeric_limits<double>::infinity();
+  auto boxes = n.extentOf(0), scores = n.extentOf(1);
+  if ((boxes && boxes->axis != 1) || (scores && scores->axis != 2)) {
+    n.unsupported("expected a data-dependent number of boxes alone");
+    return;
+  }
+  fillRest(n, 0, 0);
+  fillRest(n, 1, lowest);
+  if (boxes && !(scores && scores->count == boxes->count))
+    n.setInput(1, withoutRest(n, n.input(1), {2, boxes->count}, lowest));
+  if (!n.hasInput(4))
+    n.setInput(4, n.splat(lowest, mlir::Float32Type::get(n.context()), {1}));
 }
 
 void ashlar::frontend::prepareZeros(Node &n) { fillRest(n, 0, 0); }

@@ -114,6 +114,7 @@ Table makeTable() {
   for (const char *op : {"ScatterND", "ScatterElements"})
     table[op] = {prepareUpdates, nullptr, nullptr};
   table["RoiAlign"] = {prepareRegions, nullptr, carryRegions};
+  table["NonMaxSuppression"] = {prepareSuppression, nullptr, nullptr};
   table["NonZero"] = {prepareZeros, nullptr, nullptr};
   table["Compress"] = {prepareCondition, nullptr, nullptr};
   table["Slice"] = {nullptr, nullptr, carrySlice};

@@ -172,6 +172,22 @@ private:
     return range;
   }
 
+  /// The smallest or largest numbers of a tensor. Along the axis on which
+  /// tensors are joined, each result is chosen from all of them.
+  NumberRange ofExtreme(nn::ReduceOp reduce, unsigned depth) {
+    const bool larger = reduce.getKind() == nn::ReduceKind::Max;
+    if (!larger && reduce.getKind() != nn::ReduceKind::Min)
+      return {};
+    auto concat = reduce.getX().getDefiningOp<nn::ConcatOp>();
+    if (!concat || !llvm::is_contained(reduce.getAxes(),
+                                       static_cast<int64_t>(concat.getAxis())))
+      return of(reduce.getX(), depth);
+    NumberRange range = of(concat->getOperand(0), depth);
+    for (Value value : concat->getOperands().drop_front())
+      range = chosen(range, of(value, depth), larger);
+    return range;
+  }
+
   /// What computes new numbers: they may not fit the type.
   NumberRange ofArithmetic(mlir::Operation *op, unsigned depth) {
     auto operands = [&](auto binary) {
@@ -219,11 +235,7 @@ private:
         .Case<nn::ReshapeOp, nn::TransposeOp, nn::SliceOp, nn::BroadcastOp,
               nn::GatherOp, nn::TakeOp>(
             [&](auto move) { return of(move.getX(), depth); })
-        .Case([&](nn::ReduceOp reduce) {
-          const bool picks = reduce.getKind() == nn::ReduceKind::Max ||
-                             reduce.getKind() == nn::ReduceKind::Min;
-          return picks ? of(reduce.getX(), depth) : NumberRange();
-        })
+        .Case([&](nn::ReduceOp reduce) { return ofExtreme(reduce, depth); })
         .Case([&](nn::ArgReduceOp arg) {
           return NumberRange{0, shapeOf(arg.getX())[arg.getAxis()] - 1};
         })
