@@ -250,8 +250,9 @@ std::vector<OperatorRow> ashlar::frontend::hostRows() {
       {"NonMaxSuppression",
        {10, 11},
        nonMaxSuppression,
-       "the host; the result has a run-time extent, at most "
-       "max_output_boxes_per_class of each class, if that is constant"},
+       "the host; the number of boxes may depend on data; the result has a "
+       "run-time extent, at most max_output_boxes_per_class of each class, if "
+       "that is constant"},
       {"Unique",
        {1},
        uniqueInOrder,

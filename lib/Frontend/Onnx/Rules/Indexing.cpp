@@ -3,6 +3,7 @@
 // Operators that choose elements by a tensor of indices. Indices that are
 // constant become nn.gather, others nn.take.
 
+#include "lib/Frontend/Onnx/Extents/ShapeEntries.h"
 #include "lib/Frontend/Onnx/Registry.h"
 
 using namespace ashlar;
@@ -68,6 +69,16 @@ Value takeMerged(Node &n, Value x, int64_t axis, Value indices) {
   return n.takeAt(n.reshape(x, rows), indices, at);
 }
 
+/// What lies at one place of an axis. An entry of a vector of integers is a
+/// constant if one was put there, as in a shape of which data decide the rest:
+/// branches depend on it.
+Value elementAt(Node &n, Value x, int64_t axis, int64_t at) {
+  if (rankOf(x) == 1 && elementOf(x) == n.indexType() && !constantOf(x))
+    if (Value entry = entryOf(n, x, at); entry && constantOf(entry))
+      return entry;
+  return n.sliceAxis(x, axis, at, 1);
+}
+
 void gather(Node &n) {
   Value x = n.input(0), where = n.input(1);
   int64_t axis = n.getInt("axis", 0);
@@ -91,7 +102,7 @@ void gather(Node &n) {
     return;
   for (int64_t &index : *indices)
     index += index < 0 ? size : 0;
-  Value y = indices->size() == 1 ? n.sliceAxis(x, axis, indices->front(), 1)
+  Value y = indices->size() == 1 ? elementAt(n, x, axis, indices->front())
                                  : n.gather(x, axis, *indices);
   n.setOutput(0, n.reshape(y, shape));
 }

@@ -124,6 +124,12 @@ void sortOnHost(Node &n, Value x, int64_t axis, const Asked &asked) {
     n.setExtent(i, {axis, asked.count});
 }
 
+/// The most that a run-time k of up to `extent` elements can be.
+int64_t mostOf(Node &n, Value k, int64_t extent) {
+  const auto most = n.rangeOf(k).most;
+  return most && *most > 0 ? std::min(*most, extent) : extent;
+}
+
 void topK(Node &n, Asked asked) {
   Value x = n.input(0);
   int64_t axis = n.getInt("axis", -1);
@@ -135,7 +141,7 @@ void topK(Node &n, Asked asked) {
     return;
   const int64_t extent = shapeOf(x)[axis], elements = elementCount(shapeOf(x));
   if (asked.count)
-    asked.keep = extent;
+    asked.keep = mostOf(n, asked.count, extent);
   if (asked.keep < 0 || asked.keep > extent) {
     n.malformed("k is {}, of {} elements", asked.keep, extent);
     return;
