@@ -4,14 +4,13 @@
 
 usage: numerics_model.py MODEL.onnx INPUT.npz|dev [--format=bfp8]
                          [--mixed=SEED] [--machine=a1] [--threads=2]
-                         [--ashlarc=OPTION]... [--runs=N] [--partial]
+                         [--ashlarc=OPTION]... [--runs=N]
 
 `dev` takes the first dev input of a shared model, MODEL then being its name.
 `--mixed` gives every product formats of its own, drawn from all that there are.
 `--runs` repeats that with inputs of other sizes, each run given the state that
 the last one left, and compares that as well.
-With `--partial` tensors may be missing that the program keeps nowhere; maps
-that drains pool may be in any case.
+Maps that drains pool are stored nowhere; all other tensors have to be there.
 Fails if one bit differs (test/reference/reference.py does the comparison).
 """
 
@@ -81,7 +80,6 @@ def main():
     parser.add_argument("--machine", default="a1")
     parser.add_argument("--threads", default="2")
     parser.add_argument("--runs", type=int, default=1)
-    parser.add_argument("--partial", action="store_true")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         model, inputs = inputs_of(options, folder)
@@ -134,8 +132,6 @@ def run_all(options, folder, inputs):
         sample = scaled_inputs(inputs, run, folder)
         machine, reference = commands(folder, sample, run, options.runs,
                                       options.threads)
-        if options.partial:
-            reference.append("--partial")
         reference += [f"--unstored={node}" for node in pooled_nodes(folder)]
         common.run_tool("ashlar-run", *machine[1:])
         failed += subprocess.run(reference).returncode != 0
@@ -146,11 +142,16 @@ def run_all(options, folder, inputs):
 
 
 def pooled_nodes(folder):
-    """Nodes whose results are pooled in the drain, and stored nowhere before."""
+    """Nodes whose results are pooled in the drain, and stored nowhere before: so
+    are joined maps of which all parts are."""
     with open(os.path.join(folder, "compile.json"), encoding="utf-8") as file:
         decisions = json.load(file)["decisions"]
-    return [decision["node"] for decision in decisions
-            if decision["choice"] == "pool-in-drain"]
+    nodes = [decision["node"] for decision in decisions
+             if decision["choice"] == "pool-in-drain"]
+    with open(os.path.join(folder, "plan", "plan.json"), encoding="utf-8") as file:
+        ops = json.load(file)["ops"]
+    return nodes + [op["name"] for op in ops if op["op"] == "concat" and
+                    all(name in nodes for name in op["inputs"].values())]
 
 
 def states_differ(folder, run):

@@ -210,6 +210,8 @@ TEST(Cycles, PeExamples) {
   EXPECT_EQ(peMatmul(m, 128, 1, 64).complete, 318u);
   Description fig3 = m;
   fig3.pe.rows = fig3.pe.columns = 4;
+  // Cell (row r, column c) of Fig. 3 appears at cycle r + c + R.
+  EXPECT_EQ(peMatmul(fig3, 1, 1, 1).complete, 4u);
   EXPECT_EQ(peMatmul(fig3, 4, 1, 4).complete, 10u);
   // The next tile is loaded beside the stream, if the array has a second set.
   EXPECT_EQ(peTile(m, 512, 128), 512u);
