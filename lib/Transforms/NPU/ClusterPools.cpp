@@ -2,6 +2,8 @@
 
 #include "ClusterPools.h"
 
+#include "Cluster/ClusterConvolution.h"
+
 #include "ashlar/Analysis/Cost/DenseCycles.h"
 #include "ashlar/Analysis/Layout/MoveView.h"
 #include "ashlar/Analysis/Layout/View.h"
@@ -159,21 +161,7 @@ static RankedTensorType withChannels(RankedTensorType type, int64_t channels) {
 /// A convolution of the array as one on the cluster, with the options of one
 /// that is there.
 static TcuConvOp toCluster(PeConvOp conv, TcuConvOp like) {
-  OpBuilder builder(conv);
-  auto tcu = TcuConvOp::create(
-      builder, conv.getLoc(), conv.getY().getType(), conv.getX(), conv.getW(),
-      conv.getBias(), conv.getScale(), conv.getSlope(), conv.getResidual(),
-      conv.getStridesAttr(), conv.getPadsAttr(), conv.getDilationsAttr(),
-      conv.getGroupAttr(), conv.getFunctionAttr(), conv.getAlphaAttr(),
-      conv.getBetaAttr());
-  copyDecisions(conv, tcu);
-  for (llvm::StringRef name : {llvm::StringRef(kStationaryDecisionAttr),
-                               llvm::StringRef(kPatternDecisionAttr),
-                               llvm::StringRef(kRowsDecisionAttr)})
-    tcu->removeAttr(name);
-  tcu.setZerosAttr(conv.getZerosAttr());
-  if (QuantAttr quant = conv.getQuantAttr())
-    tcu.setQuantAttr(quant);
+  TcuConvOp tcu = createOnCluster(conv);
   tcu.setIssueZeros(like.getIssueZeros());
   tcu.setBiasInSums(like.getBiasInSums() && analysis::biasFitsSums(conv));
   tcu.setBindingAttr(like.getBindingAttr());

@@ -5,6 +5,7 @@
 // of zeros. Output: some of them as npu.tcu.conv, a decision on each.
 
 #include "ClusterChoice.h"
+#include "ClusterConvolution.h"
 #include "ClusterDecision.h"
 
 #include "ashlar/Analysis/Layout/StorageType.h"
@@ -259,10 +260,6 @@ struct ChooseClusterPass : impl::ChooseClusterBase<ChooseClusterPass> {
         .set("theoretical_skip", ratioText(zeros.getWeights(), left));
   }
 
-  static bool bytes(Value value) {
-    return getElementTypeOrSelf(value).isInteger(8);
-  }
-
   /// The options with the order of coefficients that was taken.
   analysis::CutOptions cutOf(const Candidate &candidate) const {
     analysis::CutOptions own = cut;
@@ -273,24 +270,7 @@ struct ChooseClusterPass : impl::ChooseClusterBase<ChooseClusterPass> {
 
   void convert(const Candidate &candidate) {
     PeConvOp conv = candidate.conv;
-    OpBuilder builder(conv);
-    auto tcu = TcuConvOp::create(
-        builder, conv.getLoc(), conv.getY().getType(), conv.getX(), conv.getW(),
-        conv.getBias(), conv.getScale(), conv.getSlope(), conv.getResidual(),
-        conv.getStridesAttr(), conv.getPadsAttr(), conv.getDilationsAttr(),
-        conv.getGroupAttr(), conv.getFunctionAttr(), conv.getAlphaAttr(),
-        conv.getBetaAttr());
-    copyDecisions(conv, tcu);
-    tcu->removeAttr(kStationaryDecisionAttr);
-    tcu.setIntegerEpilogue(conv.getIntegerEpilogue());
-    tcu->removeAttr(kPatternDecisionAttr);
-    tcu.setZerosAttr(conv.getZerosAttr());
-    if (QuantAttr quant =
-            conv.getQuantAttr()) // weights are not stored as bytes
-      tcu.setQuantAttr(
-          QuantAttr::get(conv.getContext(), quant.getXZero(),
-                         bytes(conv.getW()) ? quant.getWZero() : std::nullopt,
-                         quant.getYZero()));
+    TcuConvOp tcu = createOnCluster(conv);
     if (candidate.best().parts > 1)
       tcu.setColumnParts(static_cast<uint64_t>(candidate.best().parts));
     tcu.setIssueZeros(!skipZeros);
