@@ -163,9 +163,9 @@ def machine_of(folder, base):
     return path
 
 
-def measure(name, model, folder, options, form, table):
-    """(cycles by mode, pools in drains by mode); the outputs are those of off."""
-    cycles, drains, energy = {}, {}, {}
+def in_each_mode(model, folder, options, form):
+    """{mode: (disassembly, report)}; the outputs are those of off."""
+    found = {}
     expected = os.path.join(folder, "off.npz")
     for mode in MODES:
         program, report = os.path.join(folder, mode + ".ash"), os.path.join(folder, "report.json")
@@ -173,10 +173,16 @@ def measure(name, model, folder, options, form, table):
         check = f"--outputs={expected}" if mode == "off" else f"--expect={expected}"
         run("ashlar-run", program, "--random-inputs=1", check, f"--report={report}")
         with open(report, encoding="utf-8") as file:
-            data = json.load(file)
-        cycles[mode] = data["total_cycles"]
-        energy[mode] = data.get("energy", {}).get("total", 0)
-        drains[mode] = len(re.findall(r"^.*vec\.drain.*$", run("ashlar-dis", program), re.M))
+            found[mode] = (run("ashlar-dis", program), json.load(file))
+    return found
+
+
+def measure(name, model, folder, options, form, table):
+    """(cycles by mode, pools in drains by mode)."""
+    found = in_each_mode(model, folder, options, form)
+    cycles = {mode: report["total_cycles"] for mode, (_, report) in found.items()}
+    drains = {mode: len(re.findall(r"^.*vec\.drain.*$", text, re.M))
+              for mode, (text, _) in found.items()}
     if drains["off"] or cycles["auto"] > cycles["off"]:
         sys.exit(f"{name}: cycles {cycles}, drains of the vector unit {drains}")
     if table:

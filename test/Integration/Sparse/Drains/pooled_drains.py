@@ -17,7 +17,6 @@ layer that seed N draws, without it the joined one.
 
 import argparse
 import collections
-import json
 import os
 import re
 import sys
@@ -28,9 +27,8 @@ import onnx
 from onnx import TensorProto, helper, numpy_helper
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "Pooling"))
-from pool_drain import Layer, run  # noqa: E402
+from pool_drain import MODES, Layer, in_each_mode, run  # noqa: E402
 
-MODES = ("off", "on", "auto")
 LANES = {"a1": 64, "a1-edge": 32, "a1-tiny": 4}
 
 
@@ -113,26 +111,17 @@ def steps_of(fields):
     return sum(max(rows[y] * columns[x], 1) for y in range(at("inH")) for x in range(at("inW")))
 
 
-def pools_of(program):
-    text = run("ashlar-dis", program)
+def pools_of(text):
     return [dict(re.findall(r"(\w+)=(\S+)", line))
             for line in re.findall(r"^.*\bact\.pool\b.*$", text, re.M)]
 
 
-
 def measure(layer, model, folder, options, form, table):
-    """(cycles by mode, pools in drains by mode); the outputs are those of off."""
-    cycles, pools, reports = {}, {}, {}
-    expected = os.path.join(folder, "off.npz")
-    for mode in MODES:
-        program, report = os.path.join(folder, mode + ".ash"), os.path.join(folder, "report.json")
-        run("ashlarc", model, "-o", program, f"--pool-drain={mode}", f"--format={form}", *options)
-        check = f"--outputs={expected}" if mode == "off" else f"--expect={expected}"
-        run("ashlar-run", program, "--random-inputs=1", check, f"--report={report}")
-        with open(report, encoding="utf-8") as file:
-            reports[mode] = json.load(file)
-        cycles[mode] = reports[mode]["total_cycles"]
-        pools[mode] = pools_of(program)
+    """(cycles by mode, pools in drains by mode, reports by mode)."""
+    found = in_each_mode(model, folder, options, form)
+    reports = {mode: report for mode, (_, report) in found.items()}
+    cycles = {mode: report["total_cycles"] for mode, report in reports.items()}
+    pools = {mode: pools_of(text) for mode, (text, _) in found.items()}
     if pools["off"] or cycles["auto"] > cycles["off"]:
         sys.exit(f"{layer}: cycles {cycles}, {len(pools['off'])} drains pool with off")
     if table:
